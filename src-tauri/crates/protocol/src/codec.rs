@@ -1,0 +1,421 @@
+//! Between the revision-free types and the wire: the only place that branches on a revision's shapes.
+//!
+//! What a peer wrote wrong is not an error here: the readable rest is returned, with a [`WireDiagnostic`] for each defect.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    RawJson, Revision, Rule,
+    common::ContentBlock,
+    model::{
+        CallOutcome, Contract, Format, OutcomeBody, OutputPart, OutputVariant, Payload, Selector, Tool, ToolAnnotations,
+        UiLink, UnreadablePart,
+    },
+    v2025, v2026_07, v2026_12,
+};
+
+/// A defect of what a peer wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireDiagnostic {
+    /// The rule that it breaks, if a numbered one.
+    pub rule: Option<Rule>,
+    /// Where: a JSON pointer into the result.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A result that cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The result does not have the shape that the method's result has.
+    #[error("the server's answer does not have the shape of {what}: {why}")]
+    Shape {
+        /// The name of the type in the specification.
+        what: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The result has a `resultType` that the host did not offer to understand (2026-07-28 basic/patterns/mrtr).
+    #[error("the server answered with resultType {0:?}, which was not offered")]
+    ResultType(String),
+}
+
+/// A page of `tools/list`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolPage {
+    /// The tools that could be read.
+    pub tools: Vec<Tool>,
+    /// Those that could not be used, and why. They never cost the others.
+    pub rejected: Vec<RejectedTool>,
+    /// Where the next page starts.
+    pub next_cursor: Option<String>,
+}
+
+/// A declaration that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedTool {
+    /// Its name, if it has one.
+    pub name: String,
+    /// The rule that it breaks, if a numbered one.
+    pub rule: Option<Rule>,
+    /// What is wrong.
+    pub why: String,
+    /// It, as it came.
+    pub raw: RawJson,
+}
+
+/// A call, before it has the shape of a revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRequest {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments, an object.
+    pub arguments: RawJson,
+    /// The outputs to ask for; `None` asks for none and accepts the fallback.
+    pub requested: Option<Vec<Selector>>,
+}
+
+/// Reads the result of `tools/list`.
+///
+/// # Errors
+/// The result is not a list of tools, or is of a kind that was not offered.
+pub fn decode_tools(revision: Revision, result: &RawJson) -> Result<(ToolPage, Vec<WireDiagnostic>), DecodeError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wire {
+        tools: Vec<RawJson>,
+        #[serde(default)]
+        next_cursor: Option<String>,
+    }
+    require_complete(revision, result)?;
+    let wire: Wire = result.to().map_err(|error| shape("ListToolsResult", &error))?;
+    let mut page = ToolPage { next_cursor: wire.next_cursor, ..ToolPage::default() };
+    let mut diagnostics = Vec::new();
+    for (index, raw) in wire.tools.iter().enumerate() {
+        let pointer = format!("/tools/{index}");
+        match decode_tool(revision, raw, &pointer, &mut diagnostics) {
+            Ok(tool) => page.tools.push(tool),
+            Err(rejected) => page.rejected.push(rejected),
+        }
+    }
+    Ok((page, diagnostics))
+}
+
+fn decode_tool(
+    revision: Revision,
+    raw: &RawJson,
+    pointer: &str,
+    diagnostics: &mut Vec<WireDiagnostic>,
+) -> Result<Tool, RejectedTool> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wire {
+        name: String,
+        #[serde(default)]
+        title: Option<String>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        input_schema: Option<RawJson>,
+        #[serde(default)]
+        annotations: Option<RawJson>,
+        #[serde(rename = "_meta", default)]
+        meta: Option<Value>,
+    }
+    let reject = |name: &str, rule, why: String| RejectedTool { name: name.to_owned(), rule, why, raw: raw.clone() };
+    let wire: Wire = raw.to().map_err(|error| reject("", None, error.to_string()))?;
+    let input_schema = match wire.input_schema {
+        Some(schema) if schema.is_object() => schema,
+        Some(_) | None => {
+            diagnostics.push(WireDiagnostic {
+                rule: None,
+                pointer: format!("{pointer}/inputSchema"),
+                message: format!("{} has no object as inputSchema; it is called without arguments", wire.name),
+            });
+            json!({"type": "object"}).into()
+        }
+    };
+    let contract = if revision.has_output_variants() {
+        let contract: v2026_12::ToolContract = raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
+        let Some(variants) = contract.output_variants else {
+            let why = format!("{} declares no outputVariants under {revision}", wire.name);
+            return Err(reject(&wire.name, Some(Rule::H09), why));
+        };
+        Contract::Variants(decode_variants(&variants, &format!("{pointer}/outputVariants"), diagnostics))
+    } else {
+        // `outputVariants` seen here is not a signal (rule H31), so it is not read.
+        let contract: v2025::ToolContract = raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
+        Contract::Legacy { output_schema: contract.output_schema.filter(|it| it.get() != "null") }
+    };
+    let annotations: ToolAnnotations = wire.annotations.and_then(|it| it.to().ok()).unwrap_or_default();
+    Ok(Tool {
+        ui: decode_ui_link(wire.meta.as_ref(), pointer, diagnostics),
+        title: wire.title.or_else(|| annotations.title.clone()),
+        name: wire.name,
+        description: wire.description,
+        input_schema,
+        contract,
+        annotations,
+        raw: raw.clone(),
+    })
+}
+
+fn decode_variants(variants: &[RawJson], pointer: &str, diagnostics: &mut Vec<WireDiagnostic>) -> Vec<OutputVariant> {
+    let mut known = Vec::new();
+    for (index, raw) in variants.iter().enumerate() {
+        match raw.to::<v2026_12::ToolResultVariant>() {
+            Ok(wire) => known.push(OutputVariant {
+                selector: Selector { audience: wire.audience, format: wire.format },
+                schema: wire.schema.filter(|it| it.get() != "null"),
+            }),
+            Err(error) => diagnostics.push(WireDiagnostic {
+                rule: Some(Rule::H03),
+                pointer: format!("{pointer}/{index}"),
+                message: format!("not a result variant: {error}"),
+            }),
+        }
+    }
+    known
+}
+
+/// Reads `_meta.ui`, or the flat form that it replaced; nested wins (MCP Apps 2026-01-26).
+fn decode_ui_link(meta: Option<&Value>, pointer: &str, diagnostics: &mut Vec<WireDiagnostic>) -> Option<UiLink> {
+    let meta = meta?;
+    let nested = meta.get("ui");
+    let uri = nested.and_then(|it| it.get("resourceUri")).or_else(|| meta.get("ui/resourceUri")).and_then(Value::as_str);
+    let visibility = nested.and_then(|it| it.get("visibility")).and_then(Value::as_array);
+    if uri.is_none() && visibility.is_none() {
+        return None;
+    }
+    let names = |role: &str| visibility.is_none_or(|them| them.iter().any(|it| it == role));
+    let resource_uri = uri.filter(|it| it.starts_with("ui://")).map(str::to_owned);
+    if let (Some(uri), None) = (uri, &resource_uri) {
+        diagnostics.push(WireDiagnostic {
+            rule: None,
+            pointer: format!("{pointer}/_meta/ui/resourceUri"),
+            message: format!("{uri} is not a ui:// address; the tool has no View"),
+        });
+    }
+    Some(UiLink { resource_uri, visible_to_model: names("model"), visible_to_app: names("app") })
+}
+
+/// Writes the declaration of a tool, with the projections of rule S11 for earlier revisions.
+pub fn encode_tool(revision: Revision, tool: &Tool) -> Value {
+    let mut wire = Map::new();
+    wire.insert("name".to_owned(), json!(tool.name));
+    for (key, value) in [("title", &tool.title), ("description", &tool.description)] {
+        if let Some(value) = value {
+            wire.insert(key.to_owned(), json!(value));
+        }
+    }
+    wire.insert("inputSchema".to_owned(), tool.input_schema.to_value());
+    match &tool.contract {
+        Contract::Variants(variants) if revision.has_output_variants() => {
+            let variants: Vec<Value> = variants.iter().map(encode_variant).collect();
+            wire.insert("outputVariants".to_owned(), Value::Array(variants));
+        }
+        Contract::Variants(_) if revision.has_structured_content() => {
+            let projected = tool.variant(&Selector::ASSISTANT_STRUCTURED).and_then(|it| it.schema.as_ref());
+            if let Some(schema) = projected {
+                wire.insert("outputSchema".to_owned(), schema.to_value());
+            }
+        }
+        Contract::Variants(_) => {}
+        Contract::Legacy { output_schema } => {
+            if let Some(schema) = output_schema {
+                wire.insert("outputSchema".to_owned(), schema.to_value());
+            }
+        }
+    }
+    if tool.annotations != ToolAnnotations::default() {
+        wire.insert("annotations".to_owned(), json!(tool.annotations));
+    }
+    if let Some(link) = &tool.ui {
+        wire.insert("_meta".to_owned(), json!({"ui": encode_ui_link(link)}));
+    }
+    Value::Object(wire)
+}
+
+fn encode_variant(variant: &OutputVariant) -> Value {
+    let mut wire = json!({"audience": variant.selector.audience, "format": variant.selector.format});
+    if let Some(schema) = &variant.schema {
+        wire["schema"] = schema.to_value();
+    }
+    wire
+}
+
+fn encode_ui_link(link: &UiLink) -> Value {
+    let mut wire = Map::new();
+    if let Some(uri) = &link.resource_uri {
+        wire.insert("resourceUri".to_owned(), json!(uri));
+    }
+    if !(link.visible_to_model && link.visible_to_app) {
+        let seen = [("model", link.visible_to_model), ("app", link.visible_to_app)];
+        let seen: Vec<&str> = seen.into_iter().filter(|it| it.1).map(|it| it.0).collect();
+        wire.insert("visibility".to_owned(), json!(seen));
+    }
+    Value::Object(wire)
+}
+
+/// Writes the parameters of `tools/call`. `requestedOutputs` is never written for an earlier revision (rule H10).
+///
+/// # Errors
+/// Only if writing JSON fails, which these types do not cause.
+pub fn encode_call(revision: Revision, call: &CallRequest) -> Result<RawJson, serde_json::Error> {
+    RawJson::of(&v2026_12::CallToolRequestParams {
+        name: call.name.clone(),
+        arguments: Some(call.arguments.clone()),
+        requested_outputs: call.requested.clone().filter(|_| revision.has_output_variants()),
+    })
+}
+
+/// Reads the parameters of `tools/call`, for a server. `requestedOutputs` is ignored under earlier revisions.
+///
+/// # Errors
+/// The parameters do not name a tool, or a selector is not one.
+pub fn decode_call(revision: Revision, params: &RawJson) -> Result<CallRequest, DecodeError> {
+    let wire: v2026_12::CallToolRequestParams =
+        params.to().map_err(|error| shape("CallToolRequestParams", &error))?;
+    Ok(CallRequest {
+        name: wire.name,
+        arguments: wire.arguments.unwrap_or_else(|| json!({}).into()),
+        requested: wire.requested_outputs.filter(|_| revision.has_output_variants()),
+    })
+}
+
+/// Reads the result of `tools/call`.
+///
+/// # Errors
+/// The result is not one of a call, or is of a kind that was not offered.
+pub fn decode_outcome(
+    revision: Revision,
+    result: &RawJson,
+) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
+    require_complete(revision, result)?;
+    if revision.has_output_variants() { decode_outputs(result) } else { decode_legacy(revision, result) }
+}
+
+fn decode_outputs(result: &RawJson) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
+    let wire: v2026_12::CallToolResult = result.to().map_err(|error| shape("CallToolResult", &error))?;
+    let Some(outputs) = wire.outputs else {
+        return Err(DecodeError::Shape { what: "CallToolResult", why: "it has no outputs".to_owned() });
+    };
+    let mut parts = Vec::new();
+    let mut unreadable = Vec::new();
+    for (index, raw) in outputs.iter().enumerate() {
+        match decode_part(raw) {
+            Ok(part) => parts.push(part),
+            Err(why) => unreadable.push(UnreadablePart { index, raw: raw.clone(), why }),
+        }
+    }
+    let diagnostics = unreadable
+        .iter()
+        .map(|it| WireDiagnostic {
+            rule: Some(Rule::H19),
+            pointer: format!("/outputs/{}", it.index),
+            message: it.why.clone(),
+        })
+        .collect();
+    let body = OutcomeBody::Outputs { parts, unreadable };
+    Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
+}
+
+fn decode_part(raw: &RawJson) -> Result<OutputPart, String> {
+    let wire: v2026_12::ToolResultOutput = raw.to().map_err(|error| format!("not an output: {error}"))?;
+    let payload = match (wire.format, wire.content, wire.structured_content) {
+        (Format::Content, Some(content), _) => Payload::Content(content),
+        (Format::Structured, _, Some(value)) => Payload::Structured(value),
+        (Format::Content, None, _) => return Err("a content output has no content".to_owned()),
+        (Format::Structured, _, None) => return Err("a structured output has no structuredContent".to_owned()),
+    };
+    let selector = Selector { audience: wire.audience, format: wire.format };
+    Ok(OutputPart { selector, payload, bytes: raw.bytes() })
+}
+
+fn decode_legacy(
+    revision: Revision,
+    result: &RawJson,
+) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
+    let wire: v2025::CallToolResult = result.to().map_err(|error| shape("CallToolResult", &error))?;
+    let mut diagnostics = Vec::new();
+    let mut tell = |pointer: &str, message: String| {
+        diagnostics.push(WireDiagnostic { rule: None, pointer: pointer.to_owned(), message });
+    };
+    if wire.content.is_none() && wire.structured_content.is_none() {
+        tell("", "the result has neither content nor structuredContent; it is shown as it came".to_owned());
+    } else if wire.content.is_none() {
+        tell("/content", format!("content is missing, which {revision} requires"));
+    }
+    let body = OutcomeBody::Legacy { content: wire.content.unwrap_or_default(), structured: wire.structured_content };
+    Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
+}
+
+fn outcome(is_error: Option<bool>, body: OutcomeBody, meta: Option<RawJson>, raw: &RawJson) -> CallOutcome {
+    let meta = meta.filter(|it| !matches!(it.get(), "null" | "{}"));
+    CallOutcome { is_error: is_error.unwrap_or(false), body, meta, raw: raw.clone() }
+}
+
+/// Writes a result that has outputs for audiences.
+pub fn encode_outputs(parts: &[OutputPart], is_error: bool, meta: Option<&RawJson>) -> Value {
+    let outputs: Vec<Value> = parts.iter().map(encode_part).collect();
+    let mut wire = json!({"resultType": v2026_07::COMPLETE, "outputs": outputs});
+    finish(&mut wire, is_error, meta);
+    wire
+}
+
+fn encode_part(part: &OutputPart) -> Value {
+    let mut wire = json!({"audience": part.selector.audience, "format": part.selector.format});
+    match &part.payload {
+        Payload::Content(blocks) => wire["content"] = json!(blocks),
+        Payload::Structured(value) => wire["structuredContent"] = value.to_value(),
+    }
+    wire
+}
+
+/// Writes a result in the shape of an earlier revision (rule S12).
+pub fn encode_legacy(
+    revision: Revision,
+    content: &[ContentBlock],
+    structured: Option<&RawJson>,
+    is_error: bool,
+    meta: Option<&RawJson>,
+) -> Value {
+    let mut wire = json!({"content": content});
+    if let Some(value) = structured.filter(|_| revision.has_structured_content()) {
+        wire["structuredContent"] = value.to_value();
+    }
+    if revision.has_result_type() {
+        wire["resultType"] = json!(v2026_07::COMPLETE);
+    }
+    finish(&mut wire, is_error, meta);
+    wire
+}
+
+fn finish(wire: &mut Value, is_error: bool, meta: Option<&RawJson>) {
+    if is_error {
+        wire["isError"] = json!(true);
+    }
+    if let Some(meta) = meta {
+        wire["_meta"] = meta.to_value();
+    }
+}
+
+/// Refuses a result that is not final: `input_required` and extensions' kinds were not offered (2026-07-28 basic/patterns/mrtr).
+fn require_complete(revision: Revision, result: &RawJson) -> Result<(), DecodeError> {
+    if !revision.has_result_type() {
+        return Ok(());
+    }
+    let wire: v2026_07::Discriminator = result.to().map_err(|error| shape("Result", &error))?;
+    match wire.result_type {
+        None => Ok(()),
+        Some(kind) if kind == v2026_07::COMPLETE => Ok(()),
+        Some(kind) => Err(DecodeError::ResultType(kind)),
+    }
+}
+
+fn shape(what: &'static str, error: &serde_json::Error) -> DecodeError {
+    DecodeError::Shape { what, why: error.to_string() }
+}
+

@@ -1,0 +1,14 @@
+//! What 2026-07-28 adds to the shape of 2025-11-25: a `resultType` on every result.
+
+use serde::{Deserialize, Serialize};
+
+/// The field that every result has.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Discriminator {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result_type: Option<String>,
+}
+
+/// The value of `resultType` for a final result. Absent means the same.
+pub(crate) const COMPLETE: &str = "complete";
