@@ -1,1 +1,3 @@
-//! Usher.
+//! Usher: a desktop chat host for MCP that routes every tool result to its audience.
+
+pub mod api;

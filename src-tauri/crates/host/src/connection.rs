@@ -1,0 +1,1 @@
+//! Servers: how they are started, spoken to and ended.

@@ -1,0 +1,57 @@
+//! What the window and the command line ask of Usher, without a trace of either.
+//!
+//! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
+
+mod commands;
+pub mod types;
+
+pub use commands::{Command, Commands};
+
+use serde::Serialize;
+
+/// An error that the window shows: what happened, what is safe and what to do.
+#[derive(Debug, Clone, Serialize, thiserror::Error, ts_rs::TS)]
+#[error("{what} {safe} {todo}")]
+#[ts(export)]
+pub struct ApiError {
+    /// What happened.
+    pub what: String,
+    /// What is safe.
+    pub safe: String,
+    /// What to do.
+    pub todo: String,
+}
+
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, ApiError> {
+    serde_json::to_string(value).map_err(|error| ApiError {
+        what: format!("The answer could not be written: {error}."),
+        safe: "Nothing was changed by this.".to_owned(),
+        todo: "Please report it.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// The committed TypeScript is what the Rust types say.
+    #[test]
+    fn commands_in_typescript_are_current() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/bindings/Commands.ts");
+        let body = super::commands::typescript();
+        let names: std::collections::BTreeSet<&str> = body
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.starts_with(char::is_uppercase) && !["Array", "Commands"].contains(word))
+            .collect();
+        let mut text = String::from("// Generated from src-tauri/src/api/commands.rs. Do not edit.\n");
+        for name in names {
+            text.push_str(&format!("import type {{ {name} }} from \"./{name}\";\n"));
+        }
+        text.push('\n');
+        text.push_str(&body);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "run with UPDATE_EXPECT=1 to update");
+    }
+}

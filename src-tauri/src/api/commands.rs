@@ -1,0 +1,144 @@
+//! The commands that the window may send, declared once: the Rust router and the TypeScript types both come from this list.
+
+use serde::Deserialize;
+use ts_rs::TS;
+
+use super::types::{
+    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren, LegacyPolicyView,
+    LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile, SelectionPreview, Settings, SortBy,
+    TableWindow, ViewAnswer, ViewLaunch, WireLine,
+};
+
+/// Declares the commands. Each line gives the command's name, its parameters and its answer.
+macro_rules! commands {
+    ($( $(#[$doc:meta])* $name:ident { $($field:ident : $type:ty),* $(,)? } -> $answer:ty; )*) => {
+        /// A command of the window with its parameters.
+        #[derive(Debug, Deserialize)]
+        #[serde(tag = "cmd", content = "payload", rename_all = "snake_case")]
+        #[expect(non_camel_case_types, reason = "a command's name is the same in Rust, on the wire and in TypeScript")]
+        pub enum Command {
+            $( $(#[$doc])* $name { $($field: $type),* }, )*
+        }
+
+        /// What answers the commands. A host that forgets one does not compile.
+        pub trait Commands {
+            $( $(#[$doc])* fn $name(&self, $($field: $type),*)
+                -> impl Future<Output = Result<$answer, super::ApiError>> + Send; )*
+        }
+
+        impl Command {
+            /// The names of all commands.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// Runs the command and writes its answer as JSON.
+            ///
+            /// # Errors
+            /// What the command says.
+            pub async fn run(self, host: &impl Commands) -> Result<String, super::ApiError> {
+                match self {
+                    $( Self::$name { $($field),* } => super::to_json(&host.$name($($field),*).await?), )*
+                }
+            }
+        }
+
+        /// The TypeScript interface of the commands.
+        #[cfg(test)]
+        pub(super) fn typescript() -> String {
+            let mut text = String::from("export interface Commands {\n");
+            $(
+                text.push_str(&format!("  {}: {{ payload: {{ ", stringify!($name)));
+                $( text.push_str(&format!("{}: {}; ", stringify!($field), <$type as TS>::name(&ts_rs::Config::default()))); )*
+                text.push_str(&format!("}}; answer: {} }};\n", <$answer as TS>::name(&ts_rs::Config::default())));
+            )*
+            text.push_str("}\n");
+            text
+        }
+    };
+}
+
+commands! {
+    /// Starts a conversation.
+    create_conversation { mode: Option<ModeName>, model_id: Option<String> } -> ConversationSummary;
+    /// Opens a conversation with all that it shows.
+    open_conversation { conversation_id: String } -> ConversationView;
+    /// Gives a conversation a title.
+    rename_conversation { conversation_id: String, title: String } -> ();
+    /// Deletes a conversation and everything recorded for it.
+    delete_conversation { conversation_id: String } -> ();
+    /// Changes the mode, the model or the custom choices.
+    configure_conversation { conversation_id: String, mode: Option<ModeName>, model_id: Option<String>, custom: Option<Vec<CustomChoice>> } -> ConversationSummary;
+    /// Writes a message to disk and starts a turn.
+    send_message { conversation_id: String, text: String } -> ();
+    /// Stops the turn; what came is kept.
+    stop_turn { conversation_id: String } -> ();
+    /// Sends the same again after a failure.
+    retry_turn { conversation_id: String } -> ();
+    /// Answers a call that waits for approval.
+    answer_approval { call_id: String, choice: ApprovalChoice } -> ();
+    /// Calls a tool on the user's behalf.
+    call_tool { conversation_id: String, server_id: String, tool: String, arguments_json: String } -> ();
+    /// Cancels one call.
+    cancel_call { call_id: String } -> ();
+    /// What each enabled tool would be asked for.
+    preview_selection { conversation_id: String } -> Vec<SelectionPreview>;
+    /// Shows an output to the model: a user's action, recorded as such (rule H25).
+    show_the_model { conversation_id: String, handle: String } -> ();
+
+    /// Adds or changes a server.
+    save_server { server_id: Option<String>, name: String, command: String, args: Vec<String>, env: Vec<(String, String)> } -> String;
+    /// Removes a server.
+    remove_server { server_id: String } -> ();
+    /// Turns a server on or off.
+    enable_server { server_id: String, enabled: bool } -> ();
+    /// Ends the server's process and starts it again.
+    restart_server { server_id: String } -> ();
+    /// Lines of the wire, stderr and noise after a sequence number.
+    wire_lines { server_id: Option<String>, after_seq: u32, limit: u32 } -> Vec<WireLine>;
+    /// Takes back what was approved for a tool, or for every tool of the server.
+    revoke_approval { server_id: String, tool: Option<String> } -> ();
+    /// Chooses how results of earlier revisions reach the model.
+    set_legacy_policy { server_id: String, tool: String, policy: LegacyPolicyView } -> ();
+
+    /// Adds or changes a model.
+    save_model { model_id: Option<String>, provider: String, base_url: String, name: String, key: Option<String>, context_tokens: Option<u32>, takes_images: bool } -> ModelView;
+    /// Removes a model.
+    remove_model { model_id: String } -> ();
+    /// Asks an endpoint for its models.
+    test_provider { base_url: String, key: Option<String> } -> ProviderTest;
+    /// Looks for Ollama, LM Studio and llama.cpp on their usual ports.
+    find_local_models {} -> Vec<LocalEndpoint>;
+    /// Keeps the settings.
+    save_settings { settings: Settings } -> ();
+
+    /// Rows of a table, sorted and filtered.
+    table_window { handle: String, sort: Option<SortBy>, filter: String, offset: u32, limit: u32 } -> TableWindow;
+    /// Children of a JSON value.
+    json_children { handle: String, pointer: String, offset: u32, limit: u32 } -> JsonChildren;
+    /// The text of a payload, from its start.
+    payload_text { handle: String, limit: u32 } -> PayloadText;
+    /// Writes an output to the user's folder for downloads. `format` is `csv`, `json` or `file`.
+    save_output { handle: String, format: String, index: Option<u32>, sort: Option<SortBy>, filter: String } -> SavedFile;
+    /// An output as text for the clipboard. `format` is `csv` or `json`.
+    copy_output { handle: String, format: String, sort: Option<SortBy>, filter: String } -> String;
+    /// Reads a linked resource because the user asked. Answers the handle of what is shown.
+    read_resource { conversation_id: String, call_id: String, uri: String } -> ();
+    /// Opens a web address outside, after the user agreed.
+    open_link { url: String } -> ();
+
+    /// The exact bytes of a request to a model.
+    exchange_body { exchange_id: String } -> ExchangeBody;
+
+    /// Runs a script against the conversation's servers. Answers the run's id.
+    run_script { conversation_id: String, source: String } -> String;
+    /// Stops a script.
+    stop_script { run_id: String } -> ();
+    /// TypeScript declarations of the tools that scripts see (rule H15).
+    script_types { conversation_id: String } -> String;
+
+    /// Prepares a View for a call.
+    open_view { call_id: String } -> ViewLaunch;
+    /// A request that a View made, checked and answered.
+    view_request { view_id: String, method: String, params_json: String } -> ViewAnswer;
+    /// A View is gone.
+    close_view { view_id: String } -> ();
+}
