@@ -1,0 +1,15 @@
+import "@fontsource-variable/inter";
+import "@fontsource-variable/jetbrains-mono";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import { mount } from "svelte";
+import App from "./App.svelte";
+import { choosePlatform } from "./platform/choose";
+import { Store } from "./state/store.svelte";
+
+const target = document.getElementById("app");
+if (target === null) throw new Error("The page has no place for the window.");
+
+const store = new Store(await choosePlatform());
+mount(App, { target, props: { store } });
+void store.start();

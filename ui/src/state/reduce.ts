@@ -1,0 +1,183 @@
+import type { ConversationSummary } from "../bindings/ConversationSummary";
+import type { ConversationView } from "../bindings/ConversationView";
+import type { Item } from "../bindings/Item";
+import type { LedgerRow } from "../bindings/LedgerRow";
+import type { ModelView } from "../bindings/ModelView";
+import type { NoticeView } from "../bindings/NoticeView";
+import type { ScriptLine } from "../bindings/ScriptLine";
+import type { ServerView } from "../bindings/ServerView";
+import type { Settings } from "../bindings/Settings";
+import type { Snapshot } from "../bindings/Snapshot";
+import type { UiBatch } from "../bindings/UiBatch";
+import type { UiEvent } from "../bindings/UiEvent";
+
+/** Lines kept of one script's run; a script that prints without end must not fill the window. */
+export const SCRIPT_LINES_KEPT = 2000;
+
+/** All that the window knows of the host. It is replaced, never changed in place. */
+export interface AppState {
+  /** The sequence number of the next event that fits. */
+  readonly nextSeq: number;
+  readonly version: string;
+  readonly dataDir: string;
+  readonly firstRun: boolean;
+  readonly servers: readonly ServerView[];
+  /** Newest first. */
+  readonly conversations: readonly ConversationSummary[];
+  readonly models: readonly ModelView[];
+  readonly settings: Settings;
+  readonly notices: readonly NoticeView[];
+  /** The conversations that were opened, whole, by id. */
+  readonly open: Readonly<Record<string, ConversationView>>;
+  /** What scripts wrote, by run. */
+  readonly scripts: Readonly<Record<string, readonly ScriptLine[]>>;
+}
+
+/** The state that a snapshot describes; conversations are opened anew after it. */
+export function fromSnapshot(snapshot: Snapshot): AppState {
+  return {
+    nextSeq: snapshot.next_seq,
+    version: snapshot.version,
+    dataDir: snapshot.data_dir,
+    firstRun: snapshot.first_run,
+    servers: snapshot.servers,
+    conversations: newestFirst(snapshot.conversations),
+    models: snapshot.models,
+    settings: snapshot.settings,
+    notices: snapshot.notices,
+    open: {},
+    scripts: {},
+  };
+}
+
+/** What a batch does: the state after it, or the word that events are missing before it. */
+export type BatchOutcome =
+  | { kind: "applied"; state: AppState; events: readonly UiEvent[] }
+  | { kind: "gap" };
+
+/**
+ * Applies a batch once. Events that the state already holds are skipped, because a new
+ * subscription may repeat its tail; a batch that starts too late is a gap.
+ */
+export function applyBatch(state: AppState, batch: UiBatch): BatchOutcome {
+  if (batch.first_seq > state.nextSeq) return { kind: "gap" };
+  const events = batch.events.slice(state.nextSeq - batch.first_seq);
+  let next = state;
+  for (const event of events) next = reduce(next, event);
+  const nextSeq = Math.max(state.nextSeq, batch.first_seq + batch.events.length);
+  return { kind: "applied", state: { ...next, nextSeq }, events };
+}
+
+/** The state after one event. Pure, and total over the closed `UiEvent`. */
+export function reduce(state: AppState, event: UiEvent): AppState {
+  switch (event.type) {
+    case "server_changed":
+      return { ...state, servers: replaceOrAppend(state.servers, event.server) };
+    case "server_removed":
+      return { ...state, servers: state.servers.filter((s) => s.id !== event.server_id) };
+    case "conversation_changed":
+      return conversationChanged(state, event.summary);
+    case "conversation_removed":
+      return conversationRemoved(state, event.conversation_id);
+    case "item_changed":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        items: placeItem(c.items, event.item),
+      }));
+    case "text_appended":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        items: appendText(c.items, event.item_id, event.text),
+      }));
+    case "turn_changed":
+      return inConversation(state, event.conversation_id, (c) => ({ ...c, turn: event.turn }));
+    case "ledger_appended":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        ledger: appendRows(c.ledger, event.rows),
+      }));
+    case "exchange_changed":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        exchanges: replaceOrAppend(c.exchanges, event.exchange),
+      }));
+    case "script_output":
+      return scriptOutput(state, event.run_id, event.line);
+    case "models_changed":
+      return { ...state, models: event.models };
+    case "settings_changed":
+      return { ...state, settings: event.settings };
+    case "notice_raised":
+      return { ...state, notices: replaceOrAppend(state.notices, event.notice) };
+    case "notice_cleared":
+      return { ...state, notices: state.notices.filter((n) => n.id !== event.notice_id) };
+    case "view_message":
+      // A message for a View is handed to its frame by the store; it is no state.
+      return state;
+  }
+}
+
+/** Puts a whole conversation into the state, as `open_conversation` answered it. */
+export function withConversation(state: AppState, view: ConversationView): AppState {
+  const items = [...view.items].sort((a, b) => a.seq - b.seq);
+  return {
+    ...conversationChanged(state, view.summary),
+    open: { ...state.open, [view.summary.id]: { ...view, items } },
+  };
+}
+
+function inConversation(
+  state: AppState,
+  id: string,
+  change: (conversation: ConversationView) => ConversationView,
+): AppState {
+  const conversation = state.open[id];
+  // Nothing of a conversation that is not open is kept: opening it brings it whole.
+  if (conversation === undefined) return state;
+  return { ...state, open: { ...state.open, [id]: change(conversation) } };
+}
+
+function conversationChanged(state: AppState, summary: ConversationSummary): AppState {
+  const conversations = newestFirst(replaceOrAppend(state.conversations, summary));
+  return inConversation({ ...state, conversations }, summary.id, (c) => ({ ...c, summary }));
+}
+
+function conversationRemoved(state: AppState, id: string): AppState {
+  const { [id]: _gone, ...open } = state.open;
+  return { ...state, open, conversations: state.conversations.filter((c) => c.id !== id) };
+}
+
+function scriptOutput(state: AppState, runId: string, line: ScriptLine): AppState {
+  const lines = [...(state.scripts[runId] ?? []), line].slice(-SCRIPT_LINES_KEPT);
+  return { ...state, scripts: { ...state.scripts, [runId]: lines } };
+}
+
+function newestFirst(list: readonly ConversationSummary[]): ConversationSummary[] {
+  return [...list].sort((a, b) => b.updated_ms - a.updated_ms);
+}
+
+function replaceOrAppend<T extends { id: string }>(list: readonly T[], one: T): T[] {
+  const at = list.findIndex((other) => other.id === one.id);
+  return at === -1 ? [...list, one] : list.with(at, one);
+}
+
+function placeItem(items: readonly Item[], item: Item): Item[] {
+  const at = items.findLastIndex((other) => other.id === item.id);
+  if (at !== -1 && items[at]?.seq === item.seq) return items.with(at, item);
+  const others = at === -1 ? items : items.toSpliced(at, 1);
+  const before = others.findLastIndex((other) => other.seq <= item.seq);
+  return others.toSpliced(before + 1, 0, item);
+}
+
+function appendText(items: Item[], id: string, text: string): Item[] {
+  const at = items.findLastIndex((item) => item.id === id);
+  const item = items[at];
+  if (item === undefined || item.kind.kind !== "assistant") return items;
+  return items.with(at, { ...item, kind: { ...item.kind, text: item.kind.text + text } });
+}
+
+function appendRows(ledger: LedgerRow[], rows: readonly LedgerRow[]): LedgerRow[] {
+  const last = ledger.at(-1)?.seq ?? -1;
+  const fresh = rows.filter((row) => row.seq > last);
+  return fresh.length === 0 ? ledger : [...ledger, ...fresh];
+}

@@ -1,0 +1,224 @@
+import { getContext, setContext } from "svelte";
+import type { ApiError } from "../bindings/ApiError";
+import type { ConversationView } from "../bindings/ConversationView";
+import type { NoticeLevel } from "../bindings/NoticeLevel";
+import type { NoticeView } from "../bindings/NoticeView";
+import type { ToolCallView } from "../bindings/ToolCallView";
+import type { UiBatch } from "../bindings/UiBatch";
+import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platform } from "../platform/types";
+import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
+
+/** The tabs of the inspector. */
+export type InspectorTab = "routing" | "context" | "wire" | "script";
+
+const KEY = Symbol("store");
+/** How often an opening conversation is read again because events arrived meanwhile. */
+const OPEN_TRIES = 3;
+
+/**
+ * What the components read and do. It holds the reduced state and the window's own choices
+ * (what is open, what is selected); everything that lasts is the host's.
+ */
+export class Store {
+  /** The host's state; `null` until the first snapshot. */
+  state = $state.raw<AppState | null>(null);
+  /** Why there is no state, if there will be none. */
+  failure = $state.raw<ApiError | null>(null);
+  /** Which conversation the centre shows. */
+  conversationId = $state<string | null>(null);
+  /** The inspector's tab. */
+  tab = $state<InspectorTab>("routing");
+  /** The call that the inspector is about; the last one when none was picked. */
+  pickedCallId = $state<string | null>(null);
+  /** What the window itself has to say, such as a refused command. */
+  localNotices = $state.raw<readonly NoticeView[]>([]);
+
+  /** The conversation that the centre shows, once it is here. */
+  conversation: ConversationView | null = $derived(
+    this.conversationId === null ? null : (this.state?.open[this.conversationId] ?? null),
+  );
+  /** The calls of that conversation, oldest first. */
+  calls: readonly ToolCallView[] = $derived(
+    (this.conversation?.items ?? []).flatMap((item) =>
+      item.kind.kind === "tool_call" ? [item.kind.call] : [],
+    ),
+  );
+  /** The call that the inspector is about. */
+  call: ToolCallView | null = $derived(
+    this.calls.find((c) => c.call_id === this.pickedCallId) ?? this.calls.at(-1) ?? null,
+  );
+
+  readonly #platform: Platform;
+  readonly #viewListeners = new Map<string, Set<(messageJson: string) => void>>();
+  /** Events seen for a conversation while it is being opened. */
+  readonly #opening = new Map<string, number>();
+  #generation = 0;
+  #noticeCount = 0;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Subscribes and opens the newest conversation. */
+  async start(): Promise<void> {
+    await this.#subscribe(null);
+    const newest = this.state?.conversations[0];
+    if (this.conversationId === null && newest !== undefined) await this.openConversation(newest.id);
+  }
+
+  /** Asks the host; a refusal is thrown as an `ApiError`. */
+  rpc<K extends CommandName>(cmd: K, payload: PayloadOf<K>): Promise<AnswerOf<K>> {
+    return this.#platform.rpc(cmd, payload);
+  }
+
+  /** Asks the host; a refusal becomes a notice and the answer is `null`. */
+  async ask<K extends CommandName>(cmd: K, payload: PayloadOf<K>): Promise<AnswerOf<K> | null> {
+    try {
+      return await this.#platform.rpc(cmd, payload);
+    } catch (thrown) {
+      this.report(thrown);
+      return null;
+    }
+  }
+
+  /** Tells the user about something that was thrown. */
+  report(thrown: unknown): void {
+    this.say("error", toApiError(thrown));
+  }
+
+  /** Tells the user something, in three sentences. */
+  say(level: NoticeLevel, text: ApiError): void {
+    this.#noticeCount += 1;
+    const notice = { id: `window-${this.#noticeCount}`, level, ...text };
+    const same = (n: NoticeView) => n.what === text.what && n.todo === text.todo;
+    this.localNotices = [...this.localNotices.filter((n) => !same(n)), notice];
+  }
+
+  /** Takes away one of the window's own notices. */
+  dismiss(noticeId: string): void {
+    this.localNotices = this.localNotices.filter((n) => n.id !== noticeId);
+  }
+
+  /** Shows a conversation, reading it whole if it is not here yet. */
+  async openConversation(id: string): Promise<void> {
+    this.conversationId = id;
+    this.pickedCallId = null;
+    if (this.state?.open[id] === undefined) await this.#read(id);
+  }
+
+  /** Starts a conversation and shows it. */
+  async newConversation(): Promise<void> {
+    const current = this.conversation?.summary ?? null;
+    const summary = await this.ask("create_conversation", {
+      mode: null,
+      model_id: current?.model_id ?? null,
+    });
+    if (summary !== null) await this.openConversation(summary.id);
+  }
+
+  /** Turns the inspector to a call. */
+  pickCall(callId: string | null, tab?: InspectorTab): void {
+    this.pickedCallId = callId;
+    if (tab !== undefined) this.tab = tab;
+  }
+
+  /** Listens to the messages that the host sends to a View. Call the answer to stop. */
+  onViewMessage(viewId: string, listener: (messageJson: string) => void): () => void {
+    const listeners = this.#viewListeners.get(viewId) ?? new Set();
+    listeners.add(listener);
+    this.#viewListeners.set(viewId, listeners);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#viewListeners.delete(viewId);
+    };
+  }
+
+  async #subscribe(since: number | null): Promise<void> {
+    this.#generation += 1;
+    const generation = this.#generation;
+    // Batches may overtake the snapshot; they wait for it.
+    let early: UiBatch[] | null = [];
+    try {
+      const snapshot = await this.#platform.subscribe(since, (batch) => {
+        if (generation !== this.#generation) return;
+        if (early !== null) early.push(batch);
+        else this.#take(batch);
+      });
+      if (generation !== this.#generation) return;
+      const scripts = this.state?.scripts ?? {};
+      const wasOpen = Object.keys(this.state?.open ?? {});
+      const kept = this.state?.open ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, open: kept };
+      this.failure = null;
+      const waiting = early;
+      early = null;
+      for (const batch of waiting) this.#take(batch);
+      // What was open may have missed events, so it is read again.
+      await Promise.all(wasOpen.map((id) => this.#read(id)));
+    } catch (thrown) {
+      if (generation !== this.#generation) return;
+      if (this.state === null) this.failure = toApiError(thrown);
+      else this.report(thrown);
+    }
+  }
+
+  #take(batch: UiBatch): void {
+    if (this.state === null) return;
+    const outcome = applyBatch(this.state, batch);
+    if (outcome.kind === "gap") {
+      void this.#subscribe(this.state.nextSeq);
+      return;
+    }
+    this.state = outcome.state;
+    for (const event of outcome.events) {
+      if (event.type === "view_message") {
+        for (const listener of this.#viewListeners.get(event.view_id) ?? []) {
+          listener(event.message_json);
+        }
+      } else if (event.type === "conversation_removed") {
+        if (this.conversationId === event.conversation_id) this.#showNewest();
+      } else if ("conversation_id" in event) {
+        const seen = this.#opening.get(event.conversation_id);
+        if (seen !== undefined) this.#opening.set(event.conversation_id, seen + 1);
+      }
+    }
+  }
+
+  #showNewest(): void {
+    this.conversationId = null;
+    const newest = this.state?.conversations[0];
+    if (newest !== undefined) void this.openConversation(newest.id);
+  }
+
+  /**
+   * The answer does not say which events it holds, so when events of that conversation
+   * arrive while it is on its way, it is asked for again.
+   */
+  async #read(id: string): Promise<void> {
+    try {
+      for (let tries = 1; ; tries += 1) {
+        this.#opening.set(id, 0);
+        const view = await this.#platform.rpc("open_conversation", { conversation_id: id });
+        const quiet = this.#opening.get(id) === 0;
+        if (this.state !== null) this.state = withConversation(this.state, view);
+        if (quiet || tries === OPEN_TRIES) return;
+      }
+    } catch (thrown) {
+      this.report(thrown);
+    } finally {
+      this.#opening.delete(id);
+    }
+  }
+}
+
+/** Gives the store to the components below. */
+export function provideStore(store: Store): void {
+  setContext(KEY, store);
+}
+
+/** The store that stands above this component. */
+export function useStore(): Store {
+  const store = getContext<Store | undefined>(KEY);
+  if (store === undefined) throw new Error("No store was provided above this component.");
+  return store;
+}

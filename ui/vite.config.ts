@@ -1,0 +1,25 @@
+/// <reference types="vitest/config" />
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { svelteTesting } from "@testing-library/svelte/vite";
+import { defineConfig } from "vitest/config";
+
+// The desktop loads `dist` from its own scheme, so every address is relative,
+// and nothing may be inlined as a data: script that the content policy refuses.
+export default defineConfig(({ mode }) => ({
+  base: "./",
+  plugins: [svelte(), ...(mode === "test" ? [svelteTesting()] : [])],
+  clearScreen: false,
+  server: { port: 5173, strictPort: false },
+  build: {
+    target: "es2022",
+    // `public/.gitkeep` comes back with every build: the desktop needs `dist` in a fresh checkout.
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    sourcemap: false,
+  },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["./vitest.setup.ts"],
+    restoreMocks: true,
+  },
+}));
