@@ -9,8 +9,8 @@ use crate::{
     RawJson, Revision, Rule,
     common::ContentBlock,
     model::{
-        CallOutcome, Contract, Format, OutcomeBody, OutputPart, OutputVariant, Payload, Selector, Tool, ToolAnnotations,
-        UiLink, UnreadablePart,
+        CallOutcome, Contract, Format, OutcomeBody, OutputPart, OutputVariant, Payload, Selector, Tool,
+        ToolAnnotations, UiLink, UnreadablePart,
     },
     v2025, v2026_07, v2026_12,
 };
@@ -81,7 +81,10 @@ pub struct CallRequest {
 ///
 /// # Errors
 /// The result is not a list of tools, or is of a kind that was not offered.
-pub fn decode_tools(revision: Revision, result: &RawJson) -> Result<(ToolPage, Vec<WireDiagnostic>), DecodeError> {
+pub fn decode_tools(
+    revision: Revision,
+    result: &RawJson,
+) -> Result<(ToolPage, Vec<WireDiagnostic>), DecodeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Wire {
@@ -124,7 +127,8 @@ fn decode_tool(
         #[serde(rename = "_meta", default)]
         meta: Option<Value>,
     }
-    let reject = |name: &str, rule, why: String| RejectedTool { name: name.to_owned(), rule, why, raw: raw.clone() };
+    let reject =
+        |name: &str, rule, why: String| RejectedTool { name: name.to_owned(), rule, why, raw: raw.clone() };
     let wire: Wire = raw.to().map_err(|error| reject("", None, error.to_string()))?;
     let input_schema = match wire.input_schema {
         Some(schema) if schema.is_object() => schema,
@@ -132,13 +136,17 @@ fn decode_tool(
             diagnostics.push(WireDiagnostic {
                 rule: None,
                 pointer: format!("{pointer}/inputSchema"),
-                message: format!("{} has no object as inputSchema; it is called without arguments", wire.name),
+                message: format!(
+                    "{} has no object as inputSchema; it is called without arguments",
+                    wire.name
+                ),
             });
             json!({"type": "object"}).into()
         }
     };
     let contract = if revision.has_output_variants() {
-        let contract: v2026_12::ToolContract = raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
+        let contract: v2026_12::ToolContract =
+            raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
         let Some(variants) = contract.output_variants else {
             let why = format!("{} declares no outputVariants under {revision}", wire.name);
             return Err(reject(&wire.name, Some(Rule::H09), why));
@@ -146,7 +154,8 @@ fn decode_tool(
         Contract::Variants(decode_variants(&variants, &format!("{pointer}/outputVariants"), diagnostics))
     } else {
         // `outputVariants` seen here is not a signal (rule H31), so it is not read.
-        let contract: v2025::ToolContract = raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
+        let contract: v2025::ToolContract =
+            raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
         Contract::Legacy { output_schema: contract.output_schema.filter(|it| it.get() != "null") }
     };
     let annotations: ToolAnnotations = wire.annotations.and_then(|it| it.to().ok()).unwrap_or_default();
@@ -162,7 +171,11 @@ fn decode_tool(
     })
 }
 
-fn decode_variants(variants: &[RawJson], pointer: &str, diagnostics: &mut Vec<WireDiagnostic>) -> Vec<OutputVariant> {
+fn decode_variants(
+    variants: &[RawJson],
+    pointer: &str,
+    diagnostics: &mut Vec<WireDiagnostic>,
+) -> Vec<OutputVariant> {
     let mut known = Vec::new();
     for (index, raw) in variants.iter().enumerate() {
         match raw.to::<v2026_12::ToolResultVariant>() {
@@ -181,10 +194,17 @@ fn decode_variants(variants: &[RawJson], pointer: &str, diagnostics: &mut Vec<Wi
 }
 
 /// Reads `_meta.ui`, or the flat form that it replaced; nested wins (MCP Apps 2026-01-26).
-fn decode_ui_link(meta: Option<&Value>, pointer: &str, diagnostics: &mut Vec<WireDiagnostic>) -> Option<UiLink> {
+fn decode_ui_link(
+    meta: Option<&Value>,
+    pointer: &str,
+    diagnostics: &mut Vec<WireDiagnostic>,
+) -> Option<UiLink> {
     let meta = meta?;
     let nested = meta.get("ui");
-    let uri = nested.and_then(|it| it.get("resourceUri")).or_else(|| meta.get("ui/resourceUri")).and_then(Value::as_str);
+    let uri = nested
+        .and_then(|it| it.get("resourceUri"))
+        .or_else(|| meta.get("ui/resourceUri"))
+        .and_then(Value::as_str);
     let visibility = nested.and_then(|it| it.get("visibility")).and_then(Value::as_array);
     if uri.is_none() && visibility.is_none() {
         return None;
@@ -328,7 +348,9 @@ fn decode_part(raw: &RawJson) -> Result<OutputPart, String> {
         (Format::Content, Some(content), _) => Payload::Content(content),
         (Format::Structured, _, Some(value)) => Payload::Structured(value),
         (Format::Content, None, _) => return Err("a content output has no content".to_owned()),
-        (Format::Structured, _, None) => return Err("a structured output has no structuredContent".to_owned()),
+        (Format::Structured, _, None) => {
+            return Err("a structured output has no structuredContent".to_owned());
+        }
     };
     let selector = Selector { audience: wire.audience, format: wire.format };
     Ok(OutputPart { selector, payload, bytes: raw.bytes() })
@@ -348,7 +370,10 @@ fn decode_legacy(
     } else if wire.content.is_none() {
         tell("/content", format!("content is missing, which {revision} requires"));
     }
-    let body = OutcomeBody::Legacy { content: wire.content.unwrap_or_default(), structured: wire.structured_content };
+    let body = OutcomeBody::Legacy {
+        content: wire.content.unwrap_or_default(),
+        structured: wire.structured_content,
+    };
     Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
 }
 
@@ -418,4 +443,3 @@ fn require_complete(revision: Revision, result: &RawJson) -> Result<(), DecodeEr
 fn shape(what: &'static str, error: &serde_json::Error) -> DecodeError {
     DecodeError::Shape { what, why: error.to_string() }
 }
-

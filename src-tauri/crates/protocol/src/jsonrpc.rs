@@ -126,10 +126,11 @@ impl Message {
         let text = text.trim();
         // A line that starts with a date is a number to a lazy reader; only objects are messages.
         if !text.starts_with('{') {
-            return Err(NotAMessage::NotJson(serde_json::from_str::<Value>(text).err().map_or_else(
-                || "not an object".to_owned(),
-                |error| error.to_string(),
-            )));
+            return Err(NotAMessage::NotJson(
+                serde_json::from_str::<Value>(text)
+                    .err()
+                    .map_or_else(|| "not an object".to_owned(), |error| error.to_string()),
+            ));
         }
         let wire: Wire = serde_json::from_str(text).map_err(|error| {
             if error.is_data() { NotAMessage::NotRpc } else { NotAMessage::NotJson(error.to_string()) }
@@ -148,8 +149,14 @@ impl Message {
 
     /// Writes it on one line, without the line's end.
     pub fn to_line(&self) -> String {
-        let mut wire =
-            Wire { jsonrpc: "2.0".to_owned(), id: None, method: None, params: None, result: None, error: None };
+        let mut wire = Wire {
+            jsonrpc: "2.0".to_owned(),
+            id: None,
+            method: None,
+            params: None,
+            result: None,
+            error: None,
+        };
         match self.clone() {
             Self::Request { id, method, params } => {
                 (wire.id, wire.method, wire.params) = (Some(Some(id)), Some(method), params);

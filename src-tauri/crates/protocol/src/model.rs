@@ -111,7 +111,9 @@ impl Selector {
             (Audience::Programmatic, Format::Content) => false,
             // The MCP Apps extension permits structured only (X2).
             (Audience::Extension(id), Format::Content) => id != UI_EXTENSION,
-            (Audience::Assistant | Audience::User | Audience::Programmatic | Audience::Extension(_), _) => true,
+            (Audience::Assistant | Audience::User | Audience::Programmatic | Audience::Extension(_), _) => {
+                true
+            }
         }
     }
 }
@@ -127,7 +129,8 @@ impl FromStr for Selector {
 
     /// Reads `audience/format`; an extension's identifier may itself hold slashes.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (audience, format) = text.rsplit_once('/').ok_or_else(|| format!("{text:?} is not audience/format"))?;
+        let (audience, format) =
+            text.rsplit_once('/').ok_or_else(|| format!("{text:?} is not audience/format"))?;
         let format = match format {
             "content" => Format::Content,
             "structured" => Format::Structured,

@@ -28,6 +28,8 @@ pub(crate) struct CallToolResult {
 }
 
 /// Reads a field that may be `null`: present is `Some`, whatever the value.
-pub(crate) fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }

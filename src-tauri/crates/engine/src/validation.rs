@@ -1,0 +1,187 @@
+//! Whether a payload fits the schema of its own variant.
+//!
+//! A verdict informs and never blocks. Deliberately absent: the network. A reference that leaves the schema is not followed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jsonschema::{Draft, Validator};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use usher_protocol::{RawJson, model::Selector};
+
+/// How many problems are listed; a big table with a wrong column has as many as it has rows.
+const MOST_PROBLEMS: usize = 20;
+/// The largest schema that is compiled, in bytes.
+const LARGEST_SCHEMA: usize = 1 << 20;
+/// The largest payload that is checked, in bytes. Above it, reading the tree would cost more memory than the answer is worth.
+const LARGEST_PAYLOAD: usize = 64 << 20;
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It fits.
+    Fits,
+    /// It does not.
+    Violates {
+        /// Where and what, the first twenty.
+        problems: Vec<Problem>,
+        /// How many there are beyond those that are listed is not known; whether there are.
+        more: bool,
+    },
+    /// It was not checked.
+    NotChecked(NotChecked),
+}
+
+/// A place that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// A JSON pointer into the payload.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Why there is no verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NotChecked {
+    /// The variant declares no schema.
+    #[error("no schema is declared")]
+    NoSchema,
+    /// The result is an error, which need not fit the success schema (rule H05).
+    #[error("an error need not fit the schema of a success")]
+    IsError,
+    /// The schema's dialect is not one that is known.
+    #[error("the dialect {0} is not known")]
+    Dialect(String),
+    /// The schema cannot be used.
+    #[error("the schema cannot be used: {0}")]
+    Schema(String),
+    /// The payload cannot be read as a tree.
+    #[error("the value cannot be checked: {0}")]
+    Payload(String),
+}
+
+/// Compiled schemas, by what they belong to: a tool of a server and the selector of one variant (rule H04).
+#[derive(Debug, Default)]
+pub struct SchemaCache {
+    compiled: BTreeMap<(String, Selector), Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    schema: RawJson,
+    compiled: Compiled,
+}
+
+/// A schema that is ready for use, or why it cannot be.
+#[derive(Debug, Clone)]
+pub struct Compiled(Result<Arc<Validator>, NotChecked>);
+
+impl SchemaCache {
+    /// The compiled schema of one variant of one tool; `owner` names the server and the tool.
+    pub fn of(&mut self, owner: &str, selector: &Selector, schema: &RawJson) -> Compiled {
+        let key = (owner.to_owned(), selector.clone());
+        if let Some(entry) = self.compiled.get(&key)
+            && entry.schema == *schema
+        {
+            return entry.compiled.clone();
+        }
+        let compiled = Compiled::new(schema);
+        self.compiled.insert(key, Entry { schema: schema.clone(), compiled: compiled.clone() });
+        compiled
+    }
+}
+
+impl Compiled {
+    /// Compiles a schema by the dialect that its `$schema` names, 2020-12 where it names none (2026-07-28 basic, "JSON Schema").
+    pub fn new(schema: &RawJson) -> Self {
+        Self(compile(schema).map(Arc::new))
+    }
+
+    /// Checks a payload.
+    pub fn check(&self, payload: &RawJson) -> Verdict {
+        let validator = match &self.0 {
+            Ok(validator) => validator,
+            Err(why) => return Verdict::NotChecked(why.clone()),
+        };
+        if payload.bytes() > LARGEST_PAYLOAD {
+            let why = format!("it has {} bytes, more than {LARGEST_PAYLOAD}", payload.bytes());
+            return Verdict::NotChecked(NotChecked::Payload(why));
+        }
+        let value: Value = match payload.to() {
+            Ok(value) => value,
+            Err(error) => return Verdict::NotChecked(NotChecked::Payload(error.to_string())),
+        };
+        let mut problems: Vec<Problem> = validator
+            .iter_errors(&value)
+            .take(MOST_PROBLEMS + 1)
+            .map(|error| Problem {
+                pointer: error.instance_path().to_string(),
+                message: brief(&error.to_string()),
+            })
+            .collect();
+        if problems.is_empty() {
+            return Verdict::Fits;
+        }
+        let more = problems.len() > MOST_PROBLEMS;
+        problems.truncate(MOST_PROBLEMS);
+        Verdict::Violates { problems, more }
+    }
+}
+
+/// A message quotes the value, which may be the whole payload.
+fn brief(message: &str) -> String {
+    const LONGEST: usize = 200;
+    let Some((cut, _)) = message.char_indices().nth(LONGEST) else { return message.to_owned() };
+    let tail: String = message.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
+    format!("{}… {tail}", &message[..cut])
+}
+
+fn compile(schema: &RawJson) -> Result<Validator, NotChecked> {
+    if schema.bytes() > LARGEST_SCHEMA {
+        return Err(NotChecked::Schema(format!(
+            "it has {} bytes, more than {LARGEST_SCHEMA}",
+            schema.bytes()
+        )));
+    }
+    let value: Value = schema.to().map_err(|error| NotChecked::Schema(error.to_string()))?;
+    let draft = dialect(&value)?;
+    jsonschema::options()
+        .with_draft(draft)
+        .build(&value)
+        .map_err(|error| NotChecked::Schema(brief(&error.to_string())))
+}
+
+fn dialect(schema: &Value) -> Result<Draft, NotChecked> {
+    let Some(named) = schema.get("$schema") else { return Ok(Draft::Draft202012) };
+    let Some(named) = named.as_str() else { return Err(NotChecked::Dialect(named.to_string())) };
+    let plain = named.trim_end_matches('#');
+    let plain = plain.strip_prefix("https://").or_else(|| plain.strip_prefix("http://")).unwrap_or(plain);
+    match plain {
+        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Draft202012),
+        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Draft201909),
+        "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
+        "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
+        "json-schema.org/draft-04/schema" => Ok(Draft::Draft4),
+        _ => Err(NotChecked::Dialect(named.to_owned())),
+    }
+}
+
+impl Verdict {
+    /// The verdict in a few words.
+    pub fn line(&self) -> String {
+        match self {
+            Self::Fits => "fits its schema".to_owned(),
+            Self::Violates { problems, .. } => match problems.first() {
+                Some(first) if first.pointer.is_empty() => {
+                    format!("does not fit its schema: {}", first.message)
+                }
+                Some(first) => format!("does not fit its schema at {}: {}", first.pointer, first.message),
+                None => "does not fit its schema".to_owned(),
+            },
+            Self::NotChecked(why) => format!("not validated: {why}"),
+        }
+    }
+}
