@@ -4,9 +4,9 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren, LegacyPolicyView,
-    LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile, SelectionPreview, Settings, SortBy,
-    TableWindow, ViewAnswer, ViewLaunch, WireLine,
+    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
+    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
+    SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.

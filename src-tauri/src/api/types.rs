@@ -115,9 +115,14 @@ pub enum ServerState {
     Starting,
     Ready,
     /// It ended and is started again.
-    Restarting { attempt: u32 },
+    Restarting {
+        attempt: u32,
+    },
     /// It cannot be used; says what happened and what to do.
-    Failed { what: String, todo: String },
+    Failed {
+        what: String,
+        todo: String,
+    },
 }
 
 /// A tool of a server.
@@ -248,11 +253,20 @@ pub enum TurnView {
     Waiting,
     Streaming,
     /// Tools run.
-    Tools { running: u32 },
+    Tools {
+        running: u32,
+    },
     /// A call waits for the user.
-    Approval { call_id: String },
+    Approval {
+        call_id: String,
+    },
     /// The turn ended with an error; `can_retry` says whether sending the same again makes sense.
-    Failed { what: String, safe: String, todo: String, can_retry: bool },
+    Failed {
+        what: String,
+        safe: String,
+        todo: String,
+        can_retry: bool,
+    },
 }
 
 /// One entry of the transcript.
@@ -272,13 +286,29 @@ pub struct Item {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum ItemKind {
-    User { text: String },
-    Assistant { text: String, state: AnswerState, model: String, usage: Option<UsageView> },
-    ToolCall { call: Box<ToolCallView> },
+    User {
+        text: String,
+    },
+    Assistant {
+        text: String,
+        state: AnswerState,
+        model: String,
+        usage: Option<UsageView>,
+    },
+    ToolCall {
+        call: Box<ToolCallView>,
+    },
     /// The user showed an output to the model, a View sent a message: a recorded door (rule H25).
-    Door { text: String, chip: Option<AudienceChip>, #[ts(type = "number")] bytes: u64 },
+    Door {
+        text: String,
+        chip: Option<AudienceChip>,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
     /// Something the host says.
-    Note { text: String },
+    Note {
+        text: String,
+    },
 }
 
 /// How far an answer came.
@@ -291,7 +321,9 @@ pub enum AnswerState {
     /// Stopped by the user; what came is kept.
     Stopped,
     /// The stream broke, or the application ended; what came is kept.
-    Broken { why: String },
+    Broken {
+        why: String,
+    },
     /// The model's own limit ended it.
     CutShort,
 }
@@ -353,13 +385,20 @@ pub struct ToolCallView {
 #[ts(export)]
 pub enum CallState {
     /// The user is asked; says why.
-    AwaitingApproval { why: String },
-    Running { progress: Option<ProgressView> },
+    AwaitingApproval {
+        why: String,
+    },
+    Running {
+        progress: Option<ProgressView>,
+    },
     Done,
     /// The tool ran and says that it failed.
     ToolError,
     /// The call itself failed: says what, and what to do.
-    Failed { what: String, todo: String },
+    Failed {
+        what: String,
+        todo: String,
+    },
     Refused,
     Cancelled,
     /// The application ended while it ran.
@@ -412,9 +451,13 @@ pub struct DeliveryView {
 pub enum VerdictView {
     Fits,
     /// JSON pointers and what is wrong there.
-    Violates { problems: Vec<String> },
+    Violates {
+        problems: Vec<String>,
+    },
     /// Not checked; says why.
-    NotChecked { why: String },
+    NotChecked {
+        why: String,
+    },
 }
 
 /// An output that reached nobody.
@@ -437,13 +480,31 @@ pub struct WithheldView {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum ShownOutput {
-    Blocks { handle: String, blocks: Vec<BlockView> },
+    Blocks {
+        handle: String,
+        blocks: Vec<BlockView>,
+    },
     /// A list of records.
-    Table { handle: String, columns: Vec<ColumnView>, #[ts(type = "number")] rows: u64, #[ts(type = "number")] bytes: u64 },
+    Table {
+        handle: String,
+        columns: Vec<ColumnView>,
+        #[ts(type = "number")]
+        rows: u64,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
     /// An object, shown as a property view.
-    Properties { handle: String, #[ts(type = "number")] bytes: u64 },
+    Properties {
+        handle: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
     /// Any other value, shown in the inspector.
-    Json { handle: String, #[ts(type = "number")] bytes: u64 },
+    Json {
+        handle: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
 }
 
 /// A column of a table.
@@ -462,18 +523,55 @@ pub struct ColumnView {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum BlockView {
-    Text { text: String },
+    Text {
+        text: String,
+    },
     /// `url` serves the bytes.
-    Image { url: String, mime: String, #[ts(type = "number")] bytes: u64 },
-    Audio { url: String, mime: String, #[ts(type = "number")] bytes: u64 },
-    Video { url: String, mime: String, #[ts(type = "number")] bytes: u64 },
-    File { handle: String, index: u32, name: String, mime: String, #[ts(type = "number")] bytes: u64 },
+    Image {
+        url: String,
+        mime: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
+    Audio {
+        url: String,
+        mime: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
+    Video {
+        url: String,
+        mime: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
+    File {
+        handle: String,
+        index: u32,
+        name: String,
+        mime: String,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
     /// Read only when the user asks.
-    Link { uri: String, name: String, description: Option<String>, mime: Option<String>, #[ts(type = "number | null")] size: Option<u64> },
+    Link {
+        uri: String,
+        name: String,
+        description: Option<String>,
+        mime: Option<String>,
+        #[ts(type = "number | null")]
+        size: Option<u64>,
+    },
     /// A resource's text.
-    ResourceText { uri: String, mime: Option<String>, text: String },
+    ResourceText {
+        uri: String,
+        mime: Option<String>,
+        text: String,
+    },
     /// A block whose type is unknown, as it came.
-    Unknown { json: String },
+    Unknown {
+        json: String,
+    },
 }
 
 /// A View that belongs to a call.
@@ -731,13 +829,25 @@ pub struct CustomChoice {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum ScriptLine {
-    Log { level: String, text: String },
+    Log {
+        level: String,
+        text: String,
+    },
     /// A call that it makes.
-    Call { call_id: String, text: String },
+    Call {
+        call_id: String,
+        text: String,
+    },
     /// What it returned, as JSON.
-    Returned { json: String },
-    Failed { message: String },
-    Stopped { why: String },
+    Returned {
+        json: String,
+    },
+    Failed {
+        message: String,
+    },
+    Stopped {
+        why: String,
+    },
 }
 
 /// A window into a table.
@@ -763,11 +873,20 @@ pub enum Cell {
     /// The record has no such key.
     Absent,
     Null,
-    Text { text: String },
-    Number { text: String },
-    Bool { value: bool },
+    Text {
+        text: String,
+    },
+    Number {
+        text: String,
+    },
+    Bool {
+        value: bool,
+    },
     /// An object or array, abridged; `pointer` opens it in the inspector.
-    Nested { text: String, pointer: String },
+    Nested {
+        text: String,
+        pointer: String,
+    },
 }
 
 /// How a table is sorted.

@@ -275,7 +275,8 @@ pub(crate) fn notice(input: RoutingInput<'_>, is_error: bool, routing: &Routing)
         return None;
     }
     // A result that is nothing is shown as it came, but that is no output that was meant for the user.
-    let shown = routing.deliveries.iter().any(|it| it.to == Consumer::User && it.source != Source::LegacyResult);
+    let shown =
+        routing.deliveries.iter().any(|it| it.to == Consumer::User && it.source != Source::LegacyResult);
     let model_was_asked_for = input.selection.expected.iter().any(|it| it.audience == Audience::Assistant);
     Some(if is_error {
         Notice::FailedWithoutText

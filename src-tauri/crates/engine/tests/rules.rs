@@ -1,6 +1,8 @@
 //! Each host rule that a pure decision can keep, kept. The names carry the rule's id; the table of rules in the workspace's tests
 //! points here.
 
+#![cfg(test)]
+
 use expect_test::expect;
 use serde_json::{Value, json};
 use usher_engine::{
