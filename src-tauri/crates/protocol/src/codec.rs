@@ -382,49 +382,95 @@ fn outcome(is_error: Option<bool>, body: OutcomeBody, meta: Option<RawJson>, raw
     CallOutcome { is_error: is_error.unwrap_or(false), body, meta, raw: raw.clone() }
 }
 
-/// Writes a result that has outputs for audiences.
-pub fn encode_outputs(parts: &[OutputPart], is_error: bool, meta: Option<&RawJson>) -> Value {
-    let outputs: Vec<Value> = parts.iter().map(encode_part).collect();
-    let mut wire = json!({"resultType": v2026_07::COMPLETE, "outputs": outputs});
-    finish(&mut wire, is_error, meta);
-    wire
+/// The variants that a call makes a server produce: the selection or its fallback (rule S05), and under earlier revisions those that
+/// the legacy shape is projected from (rule S12).
+pub fn projected_selectors(revision: Revision, tool: &Tool, requested: Option<&[Selector]>) -> Vec<Selector> {
+    match requested.filter(|_| revision.has_output_variants()) {
+        Some(requested) => requested.to_vec(),
+        None if revision.has_structured_content()
+            && tool.variant(&Selector::ASSISTANT_STRUCTURED).is_some() =>
+        {
+            vec![Selector::ASSISTANT_CONTENT, Selector::ASSISTANT_STRUCTURED]
+        }
+        None => vec![Selector::ASSISTANT_CONTENT],
+    }
 }
 
-fn encode_part(part: &OutputPart) -> Value {
-    let mut wire = json!({"audience": part.selector.audience, "format": part.selector.format});
-    match &part.payload {
-        Payload::Content(blocks) => wire["content"] = json!(blocks),
-        Payload::Structured(value) => wire["structuredContent"] = value.to_value(),
+/// Writes the result of `tools/call` in the shape of the revision. Earlier revisions get what was made for the assistant, with the
+/// text mirror of structured content that they recommend (rule S12); nothing made for another audience is written there.
+///
+/// # Errors
+/// Only if writing JSON fails, which these types do not cause.
+pub fn encode_result(
+    revision: Revision,
+    parts: &[OutputPart],
+    is_error: bool,
+    meta: Option<&RawJson>,
+) -> Result<RawJson, serde_json::Error> {
+    if revision.has_output_variants() {
+        return encode_outputs(parts, is_error, meta);
     }
-    wire
+    let find = |selector: &Selector| parts.iter().find(|it| it.selector == *selector).map(|it| &it.payload);
+    let mut content = match find(&Selector::ASSISTANT_CONTENT) {
+        Some(Payload::Content(blocks)) => blocks.clone(),
+        Some(Payload::Structured(_)) | None => Vec::new(),
+    };
+    let structured = match find(&Selector::ASSISTANT_STRUCTURED) {
+        Some(Payload::Structured(value)) if revision.has_structured_content() => Some(value),
+        Some(Payload::Structured(_) | Payload::Content(_)) | None => None,
+    };
+    content.extend(structured.map(|it| ContentBlock::text(it.get())));
+    encode_legacy(revision, &content, structured, is_error, meta)
+}
+
+/// Writes a result that has outputs for audiences. Payloads are written as they are, never parsed.
+///
+/// # Errors
+/// Only if writing JSON fails, which these types do not cause.
+pub fn encode_outputs(
+    parts: &[OutputPart],
+    is_error: bool,
+    meta: Option<&RawJson>,
+) -> Result<RawJson, serde_json::Error> {
+    let outputs: Vec<RawJson> = parts.iter().map(encode_part).collect::<Result<_, _>>()?;
+    RawJson::of(&v2026_12::CallToolResult {
+        result_type: Some(v2026_07::COMPLETE.to_owned()),
+        outputs: Some(outputs),
+        is_error: is_error.then_some(true),
+        meta: meta.cloned(),
+    })
+}
+
+fn encode_part(part: &OutputPart) -> Result<RawJson, serde_json::Error> {
+    let (content, structured_content) = match &part.payload {
+        Payload::Content(blocks) => (Some(blocks.clone()), None),
+        Payload::Structured(value) => (None, Some(value.clone())),
+    };
+    let Selector { audience, format } = part.selector.clone();
+    RawJson::of(&v2026_12::ToolResultOutput { audience, format, content, structured_content })
 }
 
 /// Writes a result in the shape of an earlier revision (rule S12).
+///
+/// # Errors
+/// Only if writing JSON fails, which these types do not cause.
 pub fn encode_legacy(
     revision: Revision,
     content: &[ContentBlock],
     structured: Option<&RawJson>,
     is_error: bool,
     meta: Option<&RawJson>,
-) -> Value {
-    let mut wire = json!({"content": content});
-    if let Some(value) = structured.filter(|_| revision.has_structured_content()) {
-        wire["structuredContent"] = value.to_value();
+) -> Result<RawJson, serde_json::Error> {
+    let body = v2025::CallToolResult {
+        content: Some(content.to_vec()),
+        structured_content: structured.filter(|_| revision.has_structured_content()).cloned(),
+        is_error: is_error.then_some(true),
+        meta: meta.cloned(),
+    };
+    if !revision.has_result_type() {
+        return RawJson::of(&body);
     }
-    if revision.has_result_type() {
-        wire["resultType"] = json!(v2026_07::COMPLETE);
-    }
-    finish(&mut wire, is_error, meta);
-    wire
-}
-
-fn finish(wire: &mut Value, is_error: bool, meta: Option<&RawJson>) {
-    if is_error {
-        wire["isError"] = json!(true);
-    }
-    if let Some(meta) = meta {
-        wire["_meta"] = meta.to_value();
-    }
+    RawJson::of(&v2026_07::CallToolResult { result_type: v2026_07::COMPLETE, body })
 }
 
 /// Refuses a result that is not final: `input_required` and extensions' kinds were not offered (2026-07-28 basic/patterns/mrtr).

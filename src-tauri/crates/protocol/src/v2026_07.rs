@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::v2025;
+
 /// The field that every result has.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -12,3 +14,12 @@ pub(crate) struct Discriminator {
 
 /// The value of `resultType` for a final result. Absent means the same.
 pub(crate) const COMPLETE: &str = "complete";
+
+/// `CallToolResult`, as a server writes it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CallToolResult {
+    pub(crate) result_type: &'static str,
+    #[serde(flatten)]
+    pub(crate) body: v2025::CallToolResult,
+}
