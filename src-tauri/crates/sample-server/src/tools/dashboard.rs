@@ -1,0 +1,78 @@
+//! `show_dashboard`, which opens the View on all customers, and `refresh_dashboard`, which only a View calls.
+
+use serde::Deserialize;
+use serde_json::json;
+use usher_protocol::{common::ContentBlock, model::Selector};
+
+use super::{
+    customers::{matching, view_data, view_schema},
+    reads, view,
+};
+use crate::{
+    data::{Customer, REGIONS, units},
+    declaration::{About, DeclarationError},
+    tool::{AnyTool, Call, Failure, ToolBuilder},
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Arguments {
+    region: Option<String>,
+}
+
+pub(super) fn show_dashboard() -> Result<Box<dyn AnyTool>, DeclarationError> {
+    build(About {
+        name: "show_dashboard",
+        title: "Show the dashboard",
+        description: "Opens the sales dashboard: every customer, with revenue by region.",
+        input: input(),
+        annotations: reads(),
+        ui: Some(view(true)),
+    })
+}
+
+pub(super) fn refresh_dashboard() -> Result<Box<dyn AnyTool>, DeclarationError> {
+    build(About {
+        name: "refresh_dashboard",
+        title: "Refresh the dashboard",
+        description: "Reads the dashboard's data again. Called by the View's Refresh button.",
+        input: input(),
+        annotations: reads(),
+        ui: Some(view(false)),
+    })
+}
+
+fn input() -> serde_json::Value {
+    json!({
+        "type": "object",
+        "properties": {"region": {"type": "string", "enum": REGIONS, "description": "Only this region"}},
+        "additionalProperties": false
+    })
+}
+
+fn build(about: About) -> Result<Box<dyn AnyTool>, DeclarationError> {
+    ToolBuilder::new(about)
+        .content(Selector::ASSISTANT_CONTENT, |it: &Vec<&'static Customer>| {
+            vec![ContentBlock::text(summary(it))]
+        })
+        .structured(Selector::ui(), view_schema(), |it| Ok(view_data("Sales dashboard", it).into()))
+        .handler(|call: Call| async move {
+            let region = call.arguments::<Arguments>()?.region;
+            match region.as_deref().filter(|it| !REGIONS.contains(it)) {
+                Some(unknown) => Err(Failure::of(format!("There is no region {unknown:?}."))),
+                None => Ok(matching("", region.as_deref())),
+            }
+        })
+}
+
+fn summary(records: &[&Customer]) -> String {
+    let regions = REGIONS.map(|region| {
+        let there: Vec<_> = records.iter().filter(|it| it.region == region).collect();
+        format!(
+            "{region}: {} customers, {} a year",
+            there.len(),
+            units(there.iter().map(|it| it.cents()).sum())
+        )
+    });
+    format!("The sales dashboard covers {} customers. {}.", records.len(), regions.join("; "))
+}
