@@ -1,0 +1,624 @@
+//! The policy that a View is served with: which declared domains are granted, and the response's headers.
+//!
+//! An entry is granted as a whole or rejected as a whole with a reason; none is repaired, since a repaired entry is one that nobody wrote
+//! (MCP Apps 2026-01-26, "Security"). Deliberately absent: addresses of this machine and its network, however they are declared; with
+//! them a server could name the window's own message channel as a domain.
+
+use std::{fmt, net::Ipv4Addr};
+
+use serde_json::{Map, Value, json};
+
+use super::resource::{DeclaredCsp, Permissions};
+
+/// The frame's `sandbox` tokens. The origin is the View's own, so that `allow-same-origin` gives it storage and nothing else.
+pub const SANDBOX: &str = "allow-scripts allow-same-origin allow-forms";
+
+/// How many entries of one list are granted.
+const MAX_ENTRIES: usize = 64;
+
+/// One granted origin or family of origins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    scheme: &'static str,
+    /// Whether every subdomain is meant, and the domain itself is not.
+    subdomains: bool,
+    host: String,
+    port: Option<u16>,
+}
+
+impl Source {
+    /// Whether an address is covered. Its scheme is `https` or `wss`, its host in lower case, its port the one in effect.
+    pub fn covers(&self, scheme: &str, host: &str, port: u16) -> bool {
+        let host_fits = if self.subdomains {
+            host.strip_suffix(&self.host).is_some_and(|it| it.len() > 1 && it.ends_with('.'))
+        } else {
+            host == self.host
+        };
+        scheme == self.scheme && host_fits && port == self.port.unwrap_or(443)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, if self.subdomains { "*." } else { "" }, self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// The domains that a View may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GrantedCsp {
+    /// For `connect-src`.
+    pub connect: Vec<Source>,
+    /// For scripts, styles, images, fonts and media.
+    pub resource: Vec<Source>,
+    /// For `frame-src`.
+    pub frame: Vec<Source>,
+    /// For `base-uri`.
+    pub base_uri: Vec<Source>,
+}
+
+/// A declared domain that was not granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedSource {
+    /// The list that it stands in, such as `connectDomains`.
+    pub list: &'static str,
+    /// It, as the server wrote it.
+    pub entry: String,
+    /// Why it is not granted.
+    pub why: NotGranted,
+}
+
+/// Why a domain is not granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotGranted {
+    /// It has characters that no domain has, which could end the policy's directive.
+    #[error("it has characters that a domain cannot have")]
+    Characters,
+    /// A scheme other than `https`, or `wss` where connections are meant.
+    #[error("only https addresses (and wss for connections) are granted")]
+    Scheme,
+    /// `*`, `*.com`, `a.*.com` or any other wildcard that is not a leading label of a full domain.
+    #[error("a wildcard is granted only as the first label of a full domain, as in *.example.com")]
+    Wildcard,
+    /// The text after the scheme is not a domain.
+    #[error("it is not a domain name")]
+    Host,
+    /// It has a path, a query or a user.
+    #[error("only an origin is granted, without a path")]
+    Path,
+    /// The port is not a number from 1 to 65535.
+    #[error("its port is not one")]
+    Port,
+    /// It names this machine or its network.
+    #[error("addresses of this machine and its network are never granted")]
+    Local,
+    /// The list is longer than Usher grants.
+    #[error("the list has more than 64 entries")]
+    TooMany,
+}
+
+/// Grants what may be granted of the declared domains.
+pub fn grant(declared: &DeclaredCsp) -> (GrantedCsp, Vec<RejectedSource>) {
+    let mut rejected = Vec::new();
+    let mut list = |name: &'static str, entries: &[String], connections: bool| {
+        let mut granted: Vec<Source> = Vec::new();
+        for entry in entries {
+            let checked = if granted.len() >= MAX_ENTRIES {
+                Err(NotGranted::TooMany)
+            } else {
+                source(entry, connections)
+            };
+            match checked {
+                Ok(source) if granted.contains(&source) => {}
+                Ok(source) => granted.push(source),
+                Err(why) => {
+                    let cut = entry.floor_char_boundary(300);
+                    rejected.push(RejectedSource { list: name, entry: entry[..cut].to_owned(), why });
+                }
+            }
+        }
+        granted
+    };
+    let granted = GrantedCsp {
+        connect: list("connectDomains", &declared.connect, true),
+        resource: list("resourceDomains", &declared.resource, false),
+        frame: list("frameDomains", &declared.frame, false),
+        base_uri: list("baseUriDomains", &declared.base_uri, false),
+    };
+    (granted, rejected)
+}
+
+/// Reads one entry: `[https://|wss://][*.]domain[:port][/]`. A bare domain means `https`.
+fn source(entry: &str, connections: bool) -> Result<Source, NotGranted> {
+    let permitted =
+        |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '.' | ':' | '/' | '*' | '_' | '[' | ']');
+    if entry.is_empty() || entry.len() > 300 || !entry.chars().all(permitted) {
+        return Err(NotGranted::Characters);
+    }
+    let lower = entry.to_ascii_lowercase();
+    let (scheme, rest) = match lower.split_once("://") {
+        Some(("https", rest)) => ("https", rest),
+        Some(("wss", rest)) if connections => ("wss", rest),
+        Some(_) => return Err(NotGranted::Scheme),
+        None => ("https", lower.as_str()),
+    };
+    // The schemes of the window itself, in the spellings that a policy would take for one.
+    let is_bare_scheme = rest.ends_with(':');
+    if is_bare_scheme {
+        return Err(NotGranted::Scheme);
+    }
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains('/') {
+        return Err(NotGranted::Path);
+    }
+    if rest.contains(['[', ']']) {
+        // A policy has no way to write an IPv6 address.
+        return Err(NotGranted::Host);
+    }
+    let (host, port) = match rest.split_once(':') {
+        Some((host, port)) => (host, Some(parse_port(port)?)),
+        None => (rest, None),
+    };
+    let (subdomains, host) = match host.strip_prefix("*.") {
+        Some(host) => (true, host),
+        None => (false, host),
+    };
+    if host.contains('*') {
+        return Err(NotGranted::Wildcard);
+    }
+    check_host(host, subdomains)?;
+    Ok(Source { scheme, subdomains, host: host.to_owned(), port })
+}
+
+fn parse_port(port: &str) -> Result<u16, NotGranted> {
+    if port.is_empty() || !port.bytes().all(|it| it.is_ascii_digit()) {
+        return Err(NotGranted::Port);
+    }
+    port.parse().ok().filter(|it| *it != 0).ok_or(NotGranted::Port)
+}
+
+fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |it: &&str| {
+        (1..=63).contains(&it.len())
+            && !it.starts_with('-')
+            && !it.ends_with('-')
+            && it.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    if host.len() > 253 || !labels.iter().all(is_label) {
+        return Err(NotGranted::Host);
+    }
+    let last = labels.last().copied().unwrap_or_default();
+    // Names without a dot and these endings never leave the machine or its network.
+    if labels.len() == 1 && !subdomains || LOCAL_ENDINGS.contains(&last) || host.ends_with("home.arpa") {
+        return Err(NotGranted::Local);
+    }
+    if labels.len() == 1 {
+        return Err(NotGranted::Wildcard);
+    }
+    // A browser reads a name whose last label starts with a digit as an IPv4 address, also `0x7f.1` and `127.1`.
+    if last.starts_with(|it: char| it.is_ascii_digit()) {
+        let address: Ipv4Addr = host.parse().map_err(|_| NotGranted::Host)?;
+        if subdomains {
+            return Err(NotGranted::Wildcard);
+        }
+        if !is_public(address) {
+            return Err(NotGranted::Local);
+        }
+    }
+    Ok(())
+}
+
+const LOCAL_ENDINGS: [&str; 8] =
+    ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"];
+
+fn is_public(address: Ipv4Addr) -> bool {
+    let [a, b, ..] = address.octets();
+    let is_shared = a == 100 && (64..128).contains(&b);
+    let is_test_network = a == 198 && (b == 18 || b == 19);
+    !(address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_multicast()
+        || address.is_documentation()
+        || is_shared
+        || is_test_network
+        || a == 0
+        || a >= 240)
+}
+
+impl GrantedCsp {
+    /// The value of `Content-Security-Policy`. `frame_ancestors` are the origins of the window, from the host itself.
+    ///
+    /// Wider than the specification's formula in `'unsafe-eval'`, `blob:` and `data:`, as the reference host is: official Views need
+    /// them, and they name no domain. Narrower in `connect-src`, which has no `'self'`: there is nothing to connect to.
+    pub fn header(&self, frame_ancestors: &str) -> String {
+        let resource = join(&self.resource);
+        let code = "'self' 'unsafe-inline'";
+        let or_none =
+            |sources: &[Source]| if sources.is_empty() { " 'none'".to_owned() } else { join(sources) };
+        let base = if self.base_uri.is_empty() { " 'self'".to_owned() } else { join(&self.base_uri) };
+        let frame = or_none(&self.frame);
+        [
+            "default-src 'none'".to_owned(),
+            format!("script-src {code} 'unsafe-eval' blob: data:{resource}"),
+            format!("style-src {code} blob: data:{resource}"),
+            format!("img-src 'self' blob: data:{resource}"),
+            format!("font-src 'self' blob: data:{resource}"),
+            format!("media-src 'self' blob: data:{resource}"),
+            format!("connect-src{}", or_none(&self.connect)),
+            "worker-src 'self' blob:".to_owned(),
+            format!("frame-src{frame}"),
+            format!("child-src{frame}"),
+            "object-src 'none'".to_owned(),
+            format!("base-uri{base}"),
+            "form-action 'none'".to_owned(),
+            format!("frame-ancestors {frame_ancestors}"),
+        ]
+        .join("; ")
+    }
+
+    /// All headers of the View's document. There is no `Access-Control-Allow-Origin`: no other View may read it.
+    pub fn response_headers(
+        &self,
+        permissions: Permissions,
+        frame_ancestors: &str,
+    ) -> Vec<(&'static str, String)> {
+        vec![
+            ("Content-Security-Policy", self.header(frame_ancestors)),
+            ("Content-Type", "text/html; charset=utf-8".to_owned()),
+            ("Permissions-Policy", permissions_policy(permissions)),
+            ("X-Content-Type-Options", "nosniff".to_owned()),
+            ("Referrer-Policy", "no-referrer".to_owned()),
+            ("Cache-Control", "no-store".to_owned()),
+            ("Cross-Origin-Resource-Policy", "cross-origin".to_owned()),
+        ]
+    }
+
+    /// `hostCapabilities.sandbox`: what was really granted.
+    pub fn capabilities(&self, permissions: Permissions) -> Value {
+        let list = |sources: &[Source]| json!(sources.iter().map(Source::to_string).collect::<Vec<_>>());
+        let features: Map<String, Value> =
+            features(permissions).filter(|it| it.2).map(|it| (it.0.to_owned(), json!({}))).collect();
+        json!({
+            "permissions": features,
+            "csp": {
+                "connectDomains": list(&self.connect),
+                "resourceDomains": list(&self.resource),
+                "frameDomains": list(&self.frame),
+                "baseUriDomains": list(&self.base_uri),
+            },
+        })
+    }
+
+    /// Whether the View may show a nested frame at an address.
+    pub fn allows_frame(&self, scheme: &str, host: &str, port: u16) -> bool {
+        self.frame.iter().any(|it| it.covers(scheme, host, port))
+    }
+
+    /// Whether any list covers a host: what the network may be reached for on the View's behalf. Names a host, not a resource kind,
+    /// because a connection is all that can be seen there.
+    pub fn allows_host(&self, host: &str, port: u16) -> bool {
+        let all = [&self.connect, &self.resource, &self.frame, &self.base_uri];
+        all.into_iter().flatten().any(|it| it.covers(it.scheme, host, port))
+    }
+}
+
+/// The frame's `allow` attribute.
+pub fn allow_attribute(permissions: Permissions) -> String {
+    features(permissions).filter(|it| it.2).map(|it| it.1).collect::<Vec<_>>().join("; ")
+}
+
+fn join(sources: &[Source]) -> String {
+    sources.iter().map(|it| format!(" {it}")).collect()
+}
+
+/// Each feature that a View can ask for: its name in MCP Apps, its name on the web, and whether it is granted.
+fn features(it: Permissions) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    [
+        ("camera", "camera", it.camera),
+        ("microphone", "microphone", it.microphone),
+        ("geolocation", "geolocation", it.geolocation),
+        ("clipboardWrite", "clipboard-write", it.clipboard_write),
+    ]
+    .into_iter()
+}
+
+fn permissions_policy(permissions: Permissions) -> String {
+    let asked = features(permissions)
+        .map(|(_, name, granted)| format!("{name}=({})", if granted { "self" } else { "" }));
+    let denied = DENIED_FEATURES.iter().map(|name| format!("{name}=()"));
+    asked.chain(denied).collect::<Vec<_>>().join(", ")
+}
+
+/// Features that no View can ask for.
+const DENIED_FEATURES: &[&str] = &[
+    "accelerometer",
+    "ambient-light-sensor",
+    "bluetooth",
+    "browsing-topics",
+    "clipboard-read",
+    "display-capture",
+    "gamepad",
+    "gyroscope",
+    "hid",
+    "identity-credentials-get",
+    "idle-detection",
+    "local-fonts",
+    "magnetometer",
+    "midi",
+    "otp-credentials",
+    "payment",
+    "publickey-credentials-create",
+    "publickey-credentials-get",
+    "screen-wake-lock",
+    "serial",
+    "storage-access",
+    "usb",
+    "web-share",
+    "window-management",
+    "xr-spatial-tracking",
+];
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn granted(entry: &str) -> String {
+        source(entry, true).map_or_else(|why| format!("{why:?}"), |it| it.to_string())
+    }
+
+    #[test]
+    fn domains_are_granted_whole_or_not_at_all() {
+        let entries = [
+            "https://cdn.example.com",
+            "cdn.example.com",
+            "*.example.com",
+            "https://*.example.com:8443",
+            "wss://live.example.com",
+            "https://cdn.example.com/",
+            "HTTPS://CDN.Example.com",
+            "https://93.184.216.34",
+            "https://xn--bcher-kva.example",
+            // Other schemes, and those of the window.
+            "http://example.com",
+            "ws://example.com",
+            "ipc:",
+            "ipc://localhost",
+            "http://ipc.localhost",
+            "https://ipc.localhost",
+            "tauri:",
+            "tauri://localhost",
+            "asset:",
+            "isolation-123:",
+            "isolation://x",
+            "mcpview:",
+            "data:",
+            "blob:",
+            "https:",
+            "https://",
+            "filesystem:",
+            "javascript:alert(1)",
+            "'self'",
+            "'unsafe-eval'",
+            // This machine and its network.
+            "localhost",
+            "https://localhost:3000",
+            "https://a.localhost",
+            "*.localhost",
+            "https://127.0.0.1",
+            "https://127.1",
+            "https://0x7f.1",
+            "https://2130706433",
+            "https://10.0.0.1",
+            "https://172.16.0.1",
+            "https://192.168.1.1",
+            "https://169.254.169.254",
+            "https://100.64.0.1",
+            "https://0.0.0.0",
+            "https://[::1]",
+            "https://[::ffff:127.0.0.1]",
+            "https://printer.local",
+            "https://router",
+            "https://db.internal",
+            "https://localhost.",
+            // Wildcards.
+            "*",
+            "https://*",
+            "*.com",
+            "*.*",
+            "a.*.com",
+            "*example.com",
+            "https://example.com:*",
+            "*.1.2.3.4",
+            // Injection.
+            "https://a.example; script-src *",
+            "https://a.example https://b.example",
+            "https://a.example,https://b.example",
+            "https://a.example\nX-Evil: 1",
+            "https://a.example/path",
+            "https://a.example?q",
+            "https://user@a.example",
+            "https://a.example:0",
+            "https://a.example:99999",
+            "https://a.example:+80",
+            "https://a..example",
+            "https://-a.example",
+            "https://a_b.example",
+            "https://bücher.example",
+            "",
+            "https://a.example//",
+            "https://a.example:443:443",
+        ];
+        let lines: Vec<String> = entries.iter().map(|it| format!("{it:?} {}", granted(it))).collect();
+        expect![[r#"
+            "https://cdn.example.com" https://cdn.example.com
+            "cdn.example.com" https://cdn.example.com
+            "*.example.com" https://*.example.com
+            "https://*.example.com:8443" https://*.example.com:8443
+            "wss://live.example.com" wss://live.example.com
+            "https://cdn.example.com/" https://cdn.example.com
+            "HTTPS://CDN.Example.com" https://cdn.example.com
+            "https://93.184.216.34" https://93.184.216.34
+            "https://xn--bcher-kva.example" https://xn--bcher-kva.example
+            "http://example.com" Scheme
+            "ws://example.com" Scheme
+            "ipc:" Scheme
+            "ipc://localhost" Scheme
+            "http://ipc.localhost" Scheme
+            "https://ipc.localhost" Local
+            "tauri:" Scheme
+            "tauri://localhost" Scheme
+            "asset:" Scheme
+            "isolation-123:" Scheme
+            "isolation://x" Scheme
+            "mcpview:" Scheme
+            "data:" Scheme
+            "blob:" Scheme
+            "https:" Scheme
+            "https://" Host
+            "filesystem:" Scheme
+            "javascript:alert(1)" Characters
+            "'self'" Characters
+            "'unsafe-eval'" Characters
+            "localhost" Local
+            "https://localhost:3000" Local
+            "https://a.localhost" Local
+            "*.localhost" Local
+            "https://127.0.0.1" Local
+            "https://127.1" Host
+            "https://0x7f.1" Host
+            "https://2130706433" Local
+            "https://10.0.0.1" Local
+            "https://172.16.0.1" Local
+            "https://192.168.1.1" Local
+            "https://169.254.169.254" Local
+            "https://100.64.0.1" Local
+            "https://0.0.0.0" Local
+            "https://[::1]" Host
+            "https://[::ffff:127.0.0.1]" Host
+            "https://printer.local" Local
+            "https://router" Local
+            "https://db.internal" Local
+            "https://localhost." Host
+            "*" Wildcard
+            "https://*" Wildcard
+            "*.com" Wildcard
+            "*.*" Wildcard
+            "a.*.com" Wildcard
+            "*example.com" Wildcard
+            "https://example.com:*" Port
+            "*.1.2.3.4" Wildcard
+            "https://a.example; script-src *" Characters
+            "https://a.example https://b.example" Characters
+            "https://a.example,https://b.example" Characters
+            "https://a.example\nX-Evil: 1" Characters
+            "https://a.example/path" Path
+            "https://a.example?q" Characters
+            "https://user@a.example" Characters
+            "https://a.example:0" Port
+            "https://a.example:99999" Port
+            "https://a.example:+80" Characters
+            "https://a..example" Host
+            "https://-a.example" Host
+            "https://a_b.example" Host
+            "https://bücher.example" Characters
+            "" Characters
+            "https://a.example//" Path
+            "https://a.example:443:443" Port"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn sockets_are_for_connections_only() {
+        assert_eq!(source("wss://a.example", false), Err(NotGranted::Scheme));
+    }
+
+    #[test]
+    fn the_headers_of_a_view_without_wishes() {
+        let headers =
+            GrantedCsp::default().response_headers(Permissions::default(), "tauri: http://tauri.localhost");
+        let lines: Vec<String> =
+            headers.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        expect![[r#"
+            Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' blob: data:; font-src 'self' blob: data:; media-src 'self' blob: data:; connect-src 'none'; worker-src 'self' blob:; frame-src 'none'; child-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors tauri: http://tauri.localhost
+            Content-Type: text/html; charset=utf-8
+            Permissions-Policy: camera=(), microphone=(), geolocation=(), clipboard-write=(), accelerometer=(), ambient-light-sensor=(), bluetooth=(), browsing-topics=(), clipboard-read=(), display-capture=(), gamepad=(), gyroscope=(), hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), midi=(), otp-credentials=(), payment=(), publickey-credentials-create=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), storage-access=(), usb=(), web-share=(), window-management=(), xr-spatial-tracking=()
+            X-Content-Type-Options: nosniff
+            Referrer-Policy: no-referrer
+            Cache-Control: no-store
+            Cross-Origin-Resource-Policy: cross-origin"#]].assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn the_policy_names_what_was_granted_and_nothing_else() {
+        let declared = DeclaredCsp {
+            connect: vec![
+                "https://api.example.com".to_owned(),
+                "http://ipc.localhost".to_owned(),
+                "wss://live.example.com".to_owned(),
+            ],
+            resource: vec!["*.cdn.example.com".to_owned(), "*".to_owned()],
+            frame: vec!["https://maps.example.com".to_owned(), "wss://maps.example.com".to_owned()],
+            base_uri: vec!["https://cdn.example.com".to_owned()],
+        };
+        let (csp, rejected) = grant(&declared);
+        expect![[r#"
+            default-src 'none'
+            script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data: https://*.cdn.example.com
+            style-src 'self' 'unsafe-inline' blob: data: https://*.cdn.example.com
+            img-src 'self' blob: data: https://*.cdn.example.com
+            font-src 'self' blob: data: https://*.cdn.example.com
+            media-src 'self' blob: data: https://*.cdn.example.com
+            connect-src https://api.example.com wss://live.example.com
+            worker-src 'self' blob:
+            frame-src https://maps.example.com
+            child-src https://maps.example.com
+            object-src 'none'
+            base-uri https://cdn.example.com
+            form-action 'none'
+            frame-ancestors tauri:"#]]
+        .assert_eq(&csp.header("tauri:").replace("; ", "\n"));
+        let rejected: Vec<String> =
+            rejected.iter().map(|it| format!("{} {}: {}", it.list, it.entry, it.why)).collect();
+        expect![[r#"
+            connectDomains http://ipc.localhost: only https addresses (and wss for connections) are granted
+            resourceDomains *: a wildcard is granted only as the first label of a full domain, as in *.example.com
+            frameDomains wss://maps.example.com: only https addresses (and wss for connections) are granted"#]].assert_eq(&rejected.join("\n"));
+        let permissions = Permissions { camera: true, clipboard_write: true, ..Permissions::default() };
+        expect![[r#"{"permissions":{"camera":{},"clipboardWrite":{}},"csp":{"connectDomains":["https://api.example.com","wss://live.example.com"],"resourceDomains":["https://*.cdn.example.com"],"frameDomains":["https://maps.example.com"],"baseUriDomains":["https://cdn.example.com"]}}"#]].assert_eq(&csp.capabilities(permissions).to_string());
+        assert_eq!(allow_attribute(permissions), "camera; clipboard-write");
+        assert!(
+            permissions_policy(permissions)
+                .starts_with("camera=(self), microphone=(), geolocation=(), clipboard-write=(self), ")
+        );
+    }
+
+    #[test]
+    fn a_granted_family_covers_its_members_only() {
+        let family = source("*.example.com", true).unwrap();
+        let covered = [
+            "a.example.com",
+            "a.b.example.com",
+            "example.com",
+            ".example.com",
+            "aexample.com",
+            "a.example.com.evil.net",
+        ];
+        assert_eq!(
+            covered.map(|it| family.covers("https", it, 443)),
+            [true, true, false, false, false, false]
+        );
+        assert!(!family.covers("http", "a.example.com", 443) && !family.covers("https", "a.example.com", 80));
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let connect = (0..100).map(|it| format!("https://d{it}.example.com")).collect();
+        let (csp, rejected) = grant(&DeclaredCsp { connect, ..DeclaredCsp::default() });
+        assert_eq!((csp.connect.len(), rejected.len()), (64, 36));
+    }
+}

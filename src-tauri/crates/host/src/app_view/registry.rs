@@ -1,0 +1,203 @@
+//! The Views that are live, and what the custom scheme serves for them.
+//!
+//! Deliberately absent: randomness. The label of a View's host is passed in, fresh for each View, so that one View can neither guess
+//! another's address nor share its storage.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// The first label of a View's host: 128 random bits, so that the address is a secret of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostLabel(u128);
+
+impl HostLabel {
+    /// A label of random bits.
+    pub fn new(random: u128) -> Self {
+        Self(random)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let is_hex =
+            text.len() == 32 && text.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it));
+        is_hex.then(|| u128::from_str_radix(text, 16).ok().map(Self)).flatten()
+    }
+}
+
+impl fmt::Display for HostLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// A View that is live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveView {
+    /// Names it towards the window.
+    pub view_id: String,
+    /// The server that it belongs to, the only one that it reaches.
+    pub server_id: String,
+    /// The call that it shows.
+    pub call_id: String,
+    /// Counts the Views of the registry; an answer for an earlier one is late and is dropped.
+    pub generation: u64,
+    /// Its document.
+    pub html: Arc<str>,
+    /// The headers of its document.
+    pub headers: Vec<(&'static str, String)>,
+    /// What it was granted.
+    pub csp: super::csp::GrantedCsp,
+    /// Its rates.
+    pub limiter: super::bridge::Limiter,
+}
+
+/// What a request to the custom scheme is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Arc<str>,
+}
+
+/// The live Views.
+#[derive(Debug, Default)]
+pub struct Registry {
+    views: BTreeMap<HostLabel, LiveView>,
+    generations: u64,
+}
+
+/// The label or the View's id is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a live View already has this name")]
+pub struct NameTaken;
+
+impl Registry {
+    /// Adds a View and gives its generation, which replaces the one in `view`.
+    ///
+    /// # Errors
+    /// The label or the View's id is in use.
+    pub fn open(&mut self, label: HostLabel, mut view: LiveView) -> Result<u64, NameTaken> {
+        if self.views.contains_key(&label) || self.get(&view.view_id).is_some() {
+            return Err(NameTaken);
+        }
+        self.generations += 1;
+        view.generation = self.generations;
+        self.views.insert(label, view);
+        Ok(self.generations)
+    }
+
+    /// A View by its id.
+    pub fn get(&self, view_id: &str) -> Option<&LiveView> {
+        self.views.values().find(|it| it.view_id == view_id)
+    }
+
+    /// A View by its id, to count what it asks.
+    pub fn get_mut(&mut self, view_id: &str) -> Option<&mut LiveView> {
+        self.views.values_mut().find(|it| it.view_id == view_id)
+    }
+
+    /// The live Views, in no meaningful order.
+    pub fn all(&self) -> impl Iterator<Item = &LiveView> {
+        self.views.values()
+    }
+
+    /// Ends a View: its address answers nothing from now on.
+    pub fn close(&mut self, view_id: &str) -> Option<LiveView> {
+        let label = *self.views.iter().find(|it| it.1.view_id == view_id)?.0;
+        self.views.remove(&label)
+    }
+
+    /// Ends the Views of a server and gives them.
+    pub fn close_server(&mut self, server_id: &str) -> Vec<LiveView> {
+        self.views.extract_if(.., |_, it| it.server_id == server_id).map(|it| it.1).collect()
+    }
+
+    /// Answers a request to the custom scheme: the document of exactly the View that the host names, and nothing else. `host` is
+    /// `<label>.localhost`, on Windows with the scheme's name before it.
+    pub fn serve(&self, method: &str, host: &str, path: &str) -> Served {
+        let found = host
+            .strip_suffix(".localhost")
+            .map(|it| it.strip_prefix("mcpview.").unwrap_or(it))
+            .and_then(HostLabel::parse)
+            .and_then(|label| self.views.get(&label));
+        match found {
+            Some(_) if method != "GET" => refusal(405),
+            Some(view) if path == "/" => {
+                Served { status: 200, headers: view.headers.clone(), body: Arc::clone(&view.html) }
+            }
+            Some(_) | None => refusal(404),
+        }
+    }
+}
+
+fn refusal(status: u16) -> Served {
+    let headers = vec![
+        ("Content-Type", "text/plain; charset=utf-8".to_owned()),
+        ("Content-Security-Policy", "default-src 'none'; sandbox".to_owned()),
+        ("X-Content-Type-Options", "nosniff".to_owned()),
+        ("Cache-Control", "no-store".to_owned()),
+    ];
+    Served { status, headers, body: "".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(id: &str, server: &str) -> LiveView {
+        LiveView {
+            view_id: id.to_owned(),
+            server_id: server.to_owned(),
+            call_id: "c".to_owned(),
+            generation: 0,
+            html: format!("<p>{id}</p>").into(),
+            headers: vec![("Content-Security-Policy", "default-src 'none'".to_owned())],
+            csp: crate::app_view::csp::GrantedCsp::default(),
+            limiter: crate::app_view::bridge::Limiter::default(),
+        }
+    }
+
+    #[test]
+    fn a_view_is_served_at_its_own_host_only() {
+        let mut registry = Registry::default();
+        let (one, two) = (HostLabel::new(1), HostLabel::new(u128::MAX));
+        assert_eq!(registry.open(one, view("v1", "s")), Ok(1));
+        assert_eq!(registry.open(two, view("v2", "s")), Ok(2));
+        assert_eq!(registry.open(one, view("v3", "s")), Err(NameTaken));
+        assert_eq!(registry.open(HostLabel::new(3), view("v1", "s")), Err(NameTaken));
+        let status = |host: &str, path: &str| registry.serve("GET", host, path).status;
+        assert_eq!(&*registry.serve("GET", &format!("{one}.localhost"), "/").body, "<p>v1</p>");
+        assert_eq!(&*registry.serve("GET", &format!("mcpview.{two}.localhost"), "/").body, "<p>v2</p>");
+        for (host, path) in [
+            (format!("{one}.localhost"), "/other"),
+            (format!("{one}.localhost"), "//"),
+            (format!("{one}"), "/"),
+            (format!("x.{one}.localhost"), "/"),
+            (format!("{one}.localhost.evil.example"), "/"),
+            ("1.localhost".to_owned(), "/"),
+            ("+0000000000000000000000000000001.localhost".to_owned(), "/"),
+            ("FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF.localhost".to_owned(), "/"),
+            (".localhost".to_owned(), "/"),
+            (String::new(), "/"),
+        ] {
+            assert_eq!(status(&host, path), 404, "{host}{path}");
+        }
+        assert_eq!(registry.serve("POST", &format!("{one}.localhost"), "/").status, 405);
+    }
+
+    #[test]
+    fn a_closed_view_is_gone() {
+        let mut registry = Registry::default();
+        let label = HostLabel::new(7);
+        registry.open(label, view("v1", "a")).unwrap();
+        registry.open(HostLabel::new(8), view("v2", "b")).unwrap();
+        assert!(registry.close("v1").is_some());
+        assert!(registry.close("v1").is_none());
+        assert_eq!(registry.serve("GET", &format!("{label}.localhost"), "/").status, 404);
+        assert_eq!(registry.close_server("b").len(), 1);
+        assert_eq!(registry.all().count(), 0);
+        // A new View at an old label is of a new generation.
+        assert_eq!(registry.open(label, view("v1", "a")), Ok(3));
+    }
+}
