@@ -116,6 +116,19 @@ export class Store {
     if (summary !== null) await this.openConversation(summary.id);
   }
 
+  /** Changes the mode, the model or the custom choices of the open conversation. */
+  async configure(change: Partial<Omit<PayloadOf<"configure_conversation">, "conversation_id">>): Promise<void> {
+    const id = this.conversationId;
+    if (id === null) return;
+    const payload = { conversation_id: id, mode: null, model_id: null, custom: null, ...change };
+    const summary = await this.#platform.rpc("configure_conversation", payload);
+    const open = this.state?.open[id];
+    if (this.state === null || open === undefined) return;
+    // No event carries the custom choices, so the accepted ones are kept here.
+    const custom = payload.custom ?? open.custom;
+    this.state = withConversation(this.state, { ...open, summary, custom });
+  }
+
   /** Turns the inspector to a call. */
   pickCall(callId: string | null, tab?: InspectorTab): void {
     this.pickedCallId = callId;

@@ -1,0 +1,102 @@
+import type { ApprovalChoice } from "../../bindings/ApprovalChoice";
+import type { DeliveryView } from "../../bindings/DeliveryView";
+import type { RuleText } from "../../bindings/RuleText";
+import type { ToolCallView } from "../../bindings/ToolCallView";
+import type { ToolView } from "../../bindings/ToolView";
+import { consumerLabel, formatBytes, formatElapsed } from "../../components/format";
+import type { IconName } from "../../components/icons";
+
+/** What a state looks like and what it is called. */
+export function stateLook(call: ToolCallView): { icon: IconName; tone: string; text: string } {
+  switch (call.state.kind) {
+    case "awaiting_approval":
+      return { icon: "shield", tone: "warn", text: "waits for you" };
+    case "running":
+      return { icon: "clock", tone: "plain", text: runningText(call) };
+    case "done":
+      return { icon: "check", tone: "plain", text: elapsed(call, "done") };
+    case "tool_error":
+      return { icon: "warning", tone: "warn", text: elapsed(call, "the tool reports an error") };
+    case "failed":
+      return { icon: "cross", tone: "bad", text: elapsed(call, "failed") };
+    case "refused":
+      return { icon: "blocked", tone: "plain", text: "refused by you" };
+    case "cancelled":
+      return { icon: "stop", tone: "plain", text: "cancelled" };
+    case "interrupted":
+      return { icon: "stop", tone: "warn", text: "interrupted when Usher ended" };
+  }
+}
+
+/** How far a running call is, from 0 to 1; `null` when the tool does not say. */
+export function progressShare(call: ToolCallView): number | null {
+  if (call.state.kind !== "running") return null;
+  const progress = call.state.progress;
+  if (progress === null || progress.total === null || progress.total <= 0) return null;
+  return Math.min(1, Math.max(0, progress.done / progress.total));
+}
+
+/** More about a delivery, for the pointer and for screen readers. */
+export function deliveryHint(delivery: DeliveryView): string {
+  const parts = [
+    delivery.chip === null ? "by local policy" : `${delivery.chip.audience} / ${delivery.chip.format}`,
+    delivery.how,
+  ];
+  if (delivery.door !== "contract") parts.push(delivery.door);
+  switch (delivery.verdict?.kind) {
+    case "fits":
+      parts.push("fits its schema");
+      break;
+    case "violates":
+      parts.push(`does not fit its schema: ${delivery.verdict.problems[0] ?? ""}`);
+      break;
+    case "not_checked":
+      parts.push(`not checked: ${delivery.verdict.why}`);
+      break;
+    case undefined:
+      break;
+  }
+  return parts.filter((p) => p !== "").join(", ");
+}
+
+/** What a delivery's chip says: `you 6.1 kB`. */
+export function deliveryText(delivery: DeliveryView): string {
+  return `${consumerLabel(delivery.consumer)} ${formatBytes(delivery.bytes)}`;
+}
+
+/** The defects that no withheld output already tells about. */
+export function otherDefects(call: ToolCallView): RuleText[] {
+  const told = new Set(call.withheld.map((w) => w.rule).filter((rule) => rule !== null));
+  return call.defects.filter((d) => d.rule === null || !told.has(d.rule));
+}
+
+/** What the server says about its own tool; nobody has checked it. */
+export function serverHints(tool: ToolView | null): string {
+  if (tool === null) return "none";
+  if (tool.destructive) return "it changes things and may destroy them";
+  if (tool.read_only) return "it only reads";
+  return "it changes things";
+}
+
+/** The answers to an approval, in the order in which they are offered. */
+export const APPROVALS: readonly { choice: ApprovalChoice; label: string; detail: string }[] = [
+  { choice: "once", label: "Allow once", detail: "This call only." },
+  { choice: "conversation", label: "This conversation", detail: "This tool, until the conversation ends." },
+  { choice: "tool", label: "This tool", detail: "Always, until you revoke it in the settings." },
+  { choice: "server", label: "This server", detail: "Every tool of this server, until you revoke it." },
+  { choice: "refuse", label: "Refuse", detail: "Not this time; the model is told so." },
+  { choice: "never", label: "Never", detail: "Refuse this tool from now on without asking." },
+];
+
+function runningText(call: ToolCallView): string {
+  const share = progressShare(call);
+  if (share !== null) return `running, ${Math.round(share * 100)} %`;
+  const progress = call.state.kind === "running" ? call.state.progress : null;
+  return progress === null ? "running" : `running, ${progress.done}`;
+}
+
+function elapsed(call: ToolCallView, what: string): string {
+  if (call.elapsed_ms === null) return what;
+  const time = formatElapsed(call.elapsed_ms);
+  return call.state.kind === "done" ? time : `${what}, ${time}`;
+}
