@@ -8,13 +8,14 @@ fn main() {
 #[cfg(feature = "desktop")]
 mod desktop {
     pub(super) fn build() {
-        // One command exists; declaring it makes Tauri deny it to every window that no capability names.
+        // Two commands exist; declaring them makes Tauri deny them to every window that no capability names.
         let manifest = tauri_build::AppManifest::new().commands(&["rpc", "subscribe"]);
         let attributes = tauri_build::Attributes::new()
             .app_manifest(manifest)
             .capabilities_path_pattern("./src-tauri/capabilities/**/*");
         if let Err(error) = tauri_build::try_build(attributes) {
-            println!("cargo::error={error:#}");
+            // Cargo shows the first line only.
+            println!("cargo::error={}", format!("{error:#}").replace('\n', " "));
         }
     }
 }

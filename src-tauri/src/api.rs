@@ -3,9 +3,12 @@
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
 mod commands;
+pub mod serve;
 pub mod types;
+mod window;
 
 pub use commands::{Command, Commands};
+pub use window::{BatchSink, WindowHost};
 
 use serde::Serialize;
 

@@ -1,0 +1,236 @@
+//! Addresses and ranges of the bytes that a window loads without a command: the document of a View, and media of an output.
+//!
+//! Everything here is pure, and hostile until checked: a View writes addresses too. Deliberately absent: who may ask (the desktop
+//! looks at the web view's label), and the content security policy of a View (the host builds it with the document).
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+
+/// The scheme under which each View has an origin of its own, `mcpview://<label>.localhost`.
+pub const VIEW_SCHEME: &str = "mcpview";
+
+/// The scheme of media, `usher-media://localhost/<handle>/<index>`.
+pub const MEDIA_SCHEME: &str = "usher-media";
+
+/// The longest label or handle that is looked up.
+const NAME_LIMIT: usize = 128;
+
+/// Bytes with what a browser must know about them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers such as `content-type` and, for a View, its content security policy.
+    pub headers: HeaderMap,
+    /// The bytes.
+    pub body: Bytes,
+}
+
+impl Served {
+    /// Bytes of a type that is found in the text of a server, with a neutral type in place of one that no header can carry.
+    #[must_use]
+    pub fn media(mime_type: &str, body: Bytes) -> Self {
+        let mut headers = HeaderMap::new();
+        let mime_type = HeaderValue::from_str(mime_type)
+            .unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+        headers.insert(header::CONTENT_TYPE, mime_type);
+        Self { status: StatusCode::OK, headers, body }
+    }
+
+    /// The answer to everything that is not there, or not for the one who asks. It says nothing more.
+    #[must_use]
+    pub fn nothing(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+
+    /// As an HTTP response that no browser guesses about, keeps, or gives to another origin: there is no
+    /// `access-control-allow-origin` unless the bytes bring one.
+    #[must_use]
+    pub fn into_response(self) -> Response<Bytes> {
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        let headers = response.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+/// The label of the View whose document is asked for.
+///
+/// # Errors
+/// The status to answer with, when this is not a request for a document.
+pub fn view_label<B>(request: &Request<B>) -> Result<&str, StatusCode> {
+    if request.method() != Method::GET {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let host = request.uri().host().unwrap_or_default();
+    // On Windows the scheme becomes the first label: http://mcpview.<label>.localhost/.
+    let label = host.strip_suffix(".localhost").map(|name| name.strip_prefix("mcpview.").unwrap_or(name));
+    match label {
+        Some(label) if is_name(label) && request.uri().path() == "/" => Ok(label),
+        _ => Err(StatusCode::NOT_FOUND),
+    }
+}
+
+/// The handle and the index of the part that is asked for.
+///
+/// # Errors
+/// The status to answer with, when this is not a request for media.
+pub fn media_address<B>(request: &Request<B>) -> Result<(String, u32), StatusCode> {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    // Tauri's `convertFileSrc` escapes the slash between the two.
+    let path = request.uri().path().replace("%2F", "/");
+    let mut segments = path.trim_start_matches('/').split('/');
+    match (segments.next(), segments.next().map(str::parse), segments.next()) {
+        (Some(handle), Some(Ok(index)), None) if is_name(handle) => Ok((handle.to_owned(), index)),
+        _ => Err(StatusCode::NOT_FOUND),
+    }
+}
+
+/// Cuts the part that a `Range` header asks for (RFC 9110 section 14), so that a player can seek. Several ranges at once, or a unit
+/// other than bytes, get the whole; the standard allows it.
+#[must_use]
+pub fn with_range(mut served: Served, range: Option<&HeaderValue>) -> Served {
+    if served.status != StatusCode::OK {
+        return served;
+    }
+    served.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let total = served.body.len();
+    match range.and_then(|value| value.to_str().ok()).and_then(|value| parse_range(value, total)) {
+        None => served,
+        Some(None) => {
+            served.status = StatusCode::RANGE_NOT_SATISFIABLE;
+            served.body = Bytes::new();
+            insert_content_range(&mut served.headers, &format!("bytes */{total}"));
+            served
+        }
+        Some(Some((start, end))) => {
+            served.status = StatusCode::PARTIAL_CONTENT;
+            served.body = served.body.slice(start..end);
+            insert_content_range(&mut served.headers, &format!("bytes {start}-{}/{total}", end - 1));
+            served
+        }
+    }
+}
+
+/// Whether the name can be a label or a handle: both are made by us, of letters, digits, `-` and `_`.
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= NAME_LIMIT
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+fn insert_content_range(headers: &mut HeaderMap, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(header::CONTENT_RANGE, value);
+    }
+}
+
+/// `None`: no range that is understood. `Some(None)`: a range outside of the bytes. Otherwise start and end, end exclusive.
+#[expect(clippy::option_option, reason = "the three answers of RFC 9110 section 14.2, private to this file")]
+fn parse_range(text: &str, total: usize) -> Option<Option<(usize, usize)>> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let range = if first.is_empty() {
+        let suffix: usize = last.parse().ok()?;
+        (total.saturating_sub(suffix), total)
+    } else {
+        let start: usize = first.parse().ok()?;
+        let end = if last.is_empty() { total } else { last.parse::<usize>().ok()?.saturating_add(1).min(total) };
+        (start, end)
+    };
+    Some((range.0 < range.1).then_some(range))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check_range(range: Option<&str>, expected: Expect) {
+        let served = Served::media("audio/wav", Bytes::from_static(b"0123456789"));
+        let value = range.map(|text| HeaderValue::from_str(text).unwrap());
+        let served = with_range(served, value.as_ref());
+        let content_range = served.headers.get(header::CONTENT_RANGE).map(|v| v.to_str().unwrap());
+        let body = String::from_utf8(served.body.to_vec()).unwrap();
+        expected.assert_eq(&format!("{} {content_range:?} {body}", served.status.as_u16()));
+    }
+
+    #[test]
+    fn ranges_are_cut_as_the_standard_says() {
+        check_range(None, expect![[r#"200 None 0123456789"#]]);
+        check_range(Some("bytes=0-"), expect![[r#"206 Some("bytes 0-9/10") 0123456789"#]]);
+        check_range(Some("bytes=2-4"), expect![[r#"206 Some("bytes 2-4/10") 234"#]]);
+        check_range(Some("bytes=8-99"), expect![[r#"206 Some("bytes 8-9/10") 89"#]]);
+        check_range(Some("bytes=-3"), expect![[r#"206 Some("bytes 7-9/10") 789"#]]);
+        check_range(Some("bytes=-99"), expect![[r#"206 Some("bytes 0-9/10") 0123456789"#]]);
+        check_range(Some("bytes=10-"), expect![[r#"416 Some("bytes */10") "#]]);
+        check_range(Some("bytes=4-2"), expect![[r#"416 Some("bytes */10") "#]]);
+        check_range(Some("bytes=-0"), expect![[r#"416 Some("bytes */10") "#]]);
+    }
+
+    #[test]
+    fn what_is_not_understood_gets_the_whole() {
+        check_range(Some("bytes=0-1,4-5"), expect![[r#"200 None 0123456789"#]]);
+        check_range(Some("rows=0-1"), expect![[r#"200 None 0123456789"#]]);
+        check_range(Some("bytes=18446744073709551616-"), expect![[r#"200 None 0123456789"#]]);
+        check_range(Some("bytes=3-18446744073709551615"), expect![[r#"206 Some("bytes 3-9/10") 3456789"#]]);
+    }
+
+    fn get(uri: &str) -> Request<()> {
+        Request::get(uri).body(()).unwrap()
+    }
+
+    #[test]
+    fn a_view_is_named_by_its_label_and_has_one_document() {
+        let label = |uri: &str| view_label(&get(uri)).map(str::to_owned).map_err(|status| status.as_u16());
+        assert_eq!(label("mcpview://a1-b.localhost/"), Ok("a1-b".to_owned()));
+        assert_eq!(label("http://mcpview.a1-b.localhost/"), Ok("a1-b".to_owned()));
+        for uri in [
+            "mcpview://localhost/",
+            "mcpview://.localhost/",
+            "mcpview://a.b.localhost/",
+            "mcpview://a.localhost/other",
+            "mcpview://a.localhost.example/",
+            "mcpview://a/",
+        ] {
+            assert_eq!(label(uri), Err(404), "{uri}");
+        }
+        let post = Request::post("mcpview://a.localhost/").body(()).unwrap();
+        assert_eq!(view_label(&post), Err(StatusCode::METHOD_NOT_ALLOWED));
+    }
+
+    #[test]
+    fn media_is_named_by_handle_and_index() {
+        let address = |uri: &str| media_address(&get(uri)).map_err(|status| status.as_u16());
+        assert_eq!(address("usher-media://localhost/h1/0"), Ok(("h1".to_owned(), 0)));
+        assert_eq!(address("usher-media://localhost/h1%2F12"), Ok(("h1".to_owned(), 12)));
+        for uri in [
+            "usher-media://localhost/",
+            "usher-media://localhost/h1",
+            "usher-media://localhost/h1/x",
+            "usher-media://localhost/../1",
+            "usher-media://localhost/h1/0/1",
+        ] {
+            assert_eq!(address(uri), Err(404), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_type_that_no_header_can_carry_becomes_neutral() {
+        let served = Served::media("image/png\r\nx: y", Bytes::new());
+        assert_eq!(served.headers[header::CONTENT_TYPE], "application/octet-stream");
+    }
+
+    #[test]
+    fn no_other_origin_may_read_the_bytes() {
+        let response = Served::media("image/png", Bytes::new()).into_response();
+        assert!(!response.headers().contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN));
+        assert_eq!(response.headers()[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    }
+}

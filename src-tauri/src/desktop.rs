@@ -1,0 +1,64 @@
+//! The window: the only part of Usher that knows Tauri.
+//!
+//! It gives the page two commands, two schemes and nothing else, and denies by default every other way out: navigation, new windows,
+//! downloads, permissions and the network itself. Deliberately absent: decisions of the product. Whatever needs one asks
+//! [`WindowHost`].
+//!
+//! The layers that keep a View away from commands: its own origin, the frame's sandbox, Tauri's invoke key, and the isolation frame
+//! that encrypts each message. On Linux any frame can reach the door of the invoke key, so the encryption is the layer that counts.
+
+mod egress;
+mod failure;
+mod ipc;
+mod schemes;
+mod window;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use tauri::{AppHandle, RunEvent};
+
+use crate::api::{ApiError, WindowHost};
+
+/// How long servers have to end before the process does.
+const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(3);
+
+/// Opens the window and returns when it was closed and the host has shut down.
+///
+/// Call it on the main thread; systems allow windows nowhere else. `runtime` is the one that the host already runs on.
+///
+/// # Errors
+/// When no window can be opened, for instance without a display.
+pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyhow::Result<()> {
+    let proxy = runtime.block_on(egress::deny_all()).context("the loopback address could not be used")?;
+    tauri::async_runtime::set(runtime.clone());
+    let ending = Arc::new(window::Ending::default());
+    let builder = schemes::register(tauri::Builder::default(), &runtime, &host)
+        .invoke_handler(ipc::handler(Arc::clone(&host)))
+        .setup({
+            let (host, ending) = (Arc::clone(&host), Arc::clone(&ending));
+            move |app| {
+                window::open(app, &host, &ending, proxy)?;
+                window::end_on_signal(app.handle().clone(), host, ending);
+                Ok(())
+            }
+        });
+    let app = builder.build(tauri::generate_context!()).context("the window could not be opened")?;
+    app.run_return(move |app: &AppHandle, event: RunEvent| {
+        if let RunEvent::ExitRequested { api, .. } = &event
+            && !ending.is_done()
+        {
+            api.prevent_exit();
+            window::end(app.clone(), Arc::clone(&host), Arc::clone(&ending));
+        }
+    });
+    Ok(())
+}
+
+/// Opens a window that says why Usher cannot start, and returns when it was closed.
+///
+/// # Errors
+/// When no window can be opened; the caller then writes the error to the terminal.
+pub fn show_failure(error: &ApiError) -> anyhow::Result<()> {
+    failure::show(error)
+}

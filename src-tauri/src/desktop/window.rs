@@ -1,0 +1,160 @@
+//! The one window: what its pages may do, and how it ends.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::Context as _;
+use tauri::{
+    App, AppHandle, Manager as _, Url, WebviewWindowBuilder, WindowEvent,
+    webview::{NewWindowResponse, PermissionResponse},
+};
+
+use super::SHUT_DOWN_LIMIT;
+use crate::api::{WindowHost, serve};
+
+/// The label of the window, which the capability names.
+pub(super) const MAIN: &str = "main";
+
+/// How far the end has come. It may be asked for by the window, by a signal and by the system, and happens once.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    begun: AtomicBool,
+    done: AtomicBool,
+}
+
+impl Ending {
+    /// Whether the host has shut down, or had its time.
+    pub(super) fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+}
+
+/// Opens the window as `tauri.conf.json` describes it.
+pub(super) fn open<H: WindowHost>(
+    app: &App,
+    host: &Arc<H>,
+    ending: &Arc<Ending>,
+    proxy: SocketAddr,
+) -> anyhow::Result<()> {
+    let config = app.config().app.windows.iter().find(|window| window.label == MAIN);
+    let config = config.context("tauri.conf.json describes no window")?;
+    let window = WebviewWindowBuilder::from_config(app, config)?
+        .data_directory(host.web_data_dir())
+        .proxy_url(Url::parse(&format!("http://{proxy}"))?)
+        .on_navigation({
+            let host = Arc::clone(host);
+            move |url| is_own(url) || host.is_navigation_allowed(url.as_str())
+        })
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        // Files are written by Rust, to the folder that the user chose.
+        .on_download(|_, _| false)
+        .on_permission_request(|_, _| PermissionResponse::Deny)
+        .build()?;
+    window.on_window_event({
+        let (app, host, ending) = (app.handle().clone(), Arc::clone(host), Arc::clone(ending));
+        move |event| {
+            if let WindowEvent::CloseRequested { api, .. } = event
+                && !ending.is_done()
+            {
+                api.prevent_close();
+                end(app.clone(), Arc::clone(&host), Arc::clone(&ending));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Hides the window at once, ends the host within its time, and then the process.
+pub(super) fn end<H: WindowHost>(app: AppHandle, host: Arc<H>, ending: Arc<Ending>) {
+    if ending.begun.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    if let Some(window) = app.get_webview_window(MAIN)
+        && let Err(error) = window.hide()
+    {
+        tracing::warn!(%error, "the window could not be hidden");
+    }
+    tauri::async_runtime::spawn(async move {
+        if tokio::time::timeout(SHUT_DOWN_LIMIT, host.shut_down()).await.is_err() {
+            tracing::warn!("the servers did not end in time");
+        }
+        ending.done.store(true, Ordering::Release);
+        app.exit(0);
+    });
+}
+
+/// Ends as well when the terminal or the system asks, so that no server outlives the window.
+pub(super) fn end_on_signal<H: WindowHost>(app: AppHandle, host: Arc<H>, ending: Arc<Ending>) {
+    tauri::async_runtime::spawn(async move {
+        match signal().await {
+            Ok(()) => end(app, host, ending),
+            Err(error) => tracing::warn!(%error, "signals cannot be received"),
+        }
+    });
+}
+
+#[cfg(unix)]
+async fn signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        _ = hang_up.recv() => Ok(()),
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+/// The addresses of the application itself: its page, and the origins of Views. Frames that the page makes itself start empty.
+/// The isolation frame is let through by Tauri before this is asked.
+fn is_own(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    match url.scheme() {
+        "tauri" => host == "localhost",
+        serve::VIEW_SCHEME => host.ends_with(".localhost"),
+        "about" => matches!(url.path(), "blank" | "srcdoc"),
+        // On Windows a scheme is written as a host.
+        "http" | "https" if cfg!(windows) => {
+            host == "tauri.localhost" || (host.starts_with("mcpview.") && host.ends_with(".localhost"))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_application_are_its_own() {
+        let own = |text: &str| is_own(&Url::parse(text).unwrap());
+        for url in ["tauri://localhost/", "mcpview://a1.localhost/", "about:blank", "about:srcdoc"] {
+            assert!(own(url), "{url}");
+        }
+        for url in [
+            "https://example.com/",
+            "http://localhost:1420/",
+            "http://127.0.0.1/",
+            "tauri://other/",
+            "mcpview://a1.example/",
+            "usher-media://localhost/h/0",
+            "ipc://localhost/rpc",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "javascript:alert(1)",
+            "blob:tauri://localhost/x",
+        ] {
+            assert!(!own(url), "{url}");
+        }
+    }
+}
