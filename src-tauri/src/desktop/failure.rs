@@ -31,7 +31,9 @@ pub(super) fn show(error: &ApiError) -> anyhow::Result<()> {
             WebviewWindowBuilder::new(app, "failure", WebviewUrl::CustomProtocol(address.parse()?))
                 .title("Usher cannot start")
                 .inner_size(640.0, 360.0)
-                .on_navigation(|url| url.scheme() == SCHEME || url.host_str() == Some("usher-failure.localhost"))
+                .on_navigation(|url| {
+                    url.scheme() == SCHEME || url.host_str() == Some("usher-failure.localhost")
+                })
                 .on_new_window(|_, _| NewWindowResponse::Deny)
                 .build()?;
             Ok(())

@@ -51,7 +51,8 @@ fn subscribe<H: WindowHost>(invoke: Invoke, host: &Arc<H>) {
         Ok(Subscribe { since, channel }) => {
             let channel: Channel<InvokeResponseBody> = channel.channel_on(invoke.message.webview());
             let sink = Box::new(move |batch: &UiBatch| {
-                serde_json::to_string(batch).is_ok_and(|json| channel.send(InvokeResponseBody::Json(json)).is_ok())
+                serde_json::to_string(batch)
+                    .is_ok_and(|json| channel.send(InvokeResponseBody::Json(json)).is_ok())
             });
             let snapshot = host.subscribe(since, sink);
             invoke.resolver.resolve(snapshot);

@@ -1,9 +1,13 @@
 //! The two schemes of the window: a View's document and an output's media. Only the main web view may load from them.
+//!
+//! WebKitGTK shows a picture from a scheme but plays nothing from it: its player knows http and blob addresses only. The page
+//! therefore fetches sound and film into a blob, and media answers name the page's origin as the one that may read them. A View has
+//! another origin and may not.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use tauri::{Builder, UriSchemeResponder, Wry};
 
 use super::window::MAIN;
@@ -11,6 +15,9 @@ use crate::api::{
     WindowHost,
     serve::{self, Served},
 };
+
+/// The origin of the window's page.
+const PAGE_ORIGIN: &str = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
 
 /// Adds the schemes.
 pub(super) fn register<H: WindowHost>(
@@ -42,7 +49,10 @@ pub(super) fn register<H: WindowHost>(
             let host = Arc::clone(&media_host);
             runtime.spawn(async move {
                 let served = host.media(&handle, index).await;
-                let served = served.unwrap_or_else(|| Served::nothing(StatusCode::NOT_FOUND));
+                let mut served = served.unwrap_or_else(|| Served::nothing(StatusCode::NOT_FOUND));
+                served
+                    .headers
+                    .insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static(PAGE_ORIGIN));
                 answer(responder, serve::with_range(served, range.as_ref()));
             });
         })
