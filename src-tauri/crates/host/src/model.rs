@@ -6,13 +6,20 @@
 //! [`ModelToolResult`]), storage (a [`Recorder`] is passed in), and clocks and ids (passed in).
 
 mod budget;
+mod demo;
+mod demo_words;
 mod error;
 mod event;
 mod host_text;
 mod item;
+mod listing;
+mod names;
 mod openai;
 mod openai_stream;
+mod schema;
+mod send;
 mod source;
+mod sse;
 mod turn;
 mod wire;
 
@@ -21,7 +28,11 @@ pub use error::ModelError;
 pub use event::{Finish, Reply, StreamEvent, Usage};
 pub use host_text::{HostText, MediaKind, Mime, NotSent};
 pub use item::{AssistantOutput, ItemNote, ModelItem, ModelToolResult, SourcedItem};
+pub use listing::LocalModels;
+pub use names::{MAX_WIRE_NAME, ToolNames, ToolRef, is_legal};
 pub use openai::{MAX_IMAGE_BASE64, OpenAiChat};
+pub use schema::{AdaptedSchema, MAX_SCHEMA_BYTES, Rewrite, SchemaRefusal};
+pub use send::{MemoryRecorder, ModelClient, Outcome, Patience, Recorder};
 pub use source::{BodyWriter, CallPart, Door, Origin, Source, Span, ToolPart};
 pub use turn::{
     Arguments, AssistantMessage, HistoryItem, OfferedTool, Repair, SystemText, ToolCall, ToolChoice, Turn,

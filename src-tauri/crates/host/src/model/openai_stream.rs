@@ -267,6 +267,10 @@ impl StreamDecoder for ChatDecoder {
         Ok(out)
     }
 
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
     fn end(&mut self) -> Result<Vec<StreamEvent>, ModelError> {
         if !self.understood {
             return Err(match self.unreadable.take() {

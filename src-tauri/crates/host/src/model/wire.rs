@@ -34,7 +34,10 @@ pub trait StreamDecoder: Send {
     /// The provider reports an error.
     fn data(&mut self, data: &str) -> Result<Vec<StreamEvent>, ModelError>;
 
-    /// The stream ended.
+    /// Whether the answer is complete, although the connection may stay open.
+    fn is_done(&self) -> bool;
+
+    /// The stream ended, or the answer is complete.
     ///
     /// # Errors
     /// It ended before the answer was complete.
