@@ -115,7 +115,8 @@ def landscape(width, height, sky, sun, sun_at, ridges, water):
             if y > water:
                 glint = math.sin(y * 1.7 + math.sin(x * 0.11) * 2.2) * math.exp(-abs(x - sx) / (26 + (y - water) * 0.5))
                 color = mix(color, sun, max(0, glint) * 0.6)
-            grain = rng.uniform(-1.2, 1.2)
+            # A grain of one step hides the bands of a slow gradient.
+            grain = rng.uniform(-0.5, 0.5)
             rows.append(tuple(max(0, min(255, round(it + grain))) for it in color))
     return rows
 
@@ -137,9 +138,6 @@ def pictures():
     ]:
         image = Image.new("RGB", (480, 320))
         image.putdata(pixels)
-        if name.endswith(".png"):
-            # A palette with dithering keeps the gradient and a fifth of the bytes.
-            image = image.quantize(192, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG)
         out = io.BytesIO()
         image.save(out, name.rsplit(".")[1].upper(), **options)
         made[name] = out.getvalue()

@@ -141,3 +141,46 @@ pub(crate) struct About {
     pub(crate) annotations: ToolAnnotations,
     pub(crate) ui: Option<UiLink>,
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(variants: Vec<(Selector, Option<Value>)>, expected: Expect) {
+        let about = About {
+            name: "t",
+            title: "T",
+            description: "A tool",
+            input: json!({"type": "object"}),
+            annotations: ToolAnnotations::default(),
+            ui: None,
+        };
+        let built = Declaration::new(about, variants);
+        expected.assert_eq(&built.err().map_or_else(|| "it is built".to_owned(), |error| error.to_string()));
+    }
+
+    #[test]
+    fn k01_a_declaration_that_breaks_s01_cannot_be_built() {
+        let fallback = || (Selector::ASSISTANT_CONTENT, None);
+        check(vec![fallback()], expect!["it is built"]);
+        check(
+            vec![(Selector::USER_CONTENT, None)],
+            expect!["t declares no assistant/content, the one output that every tool gives"],
+        );
+        check(vec![fallback(), fallback()], expect!["t declares assistant/content twice"]);
+        let pair = Selector { audience: Audience::Programmatic, format: Format::Content };
+        check(
+            vec![fallback(), (pair, None)],
+            expect!["t declares programmatic/content, a pair that does not exist"],
+        );
+        check(
+            vec![fallback(), (Selector::ui(), Some(json!({"type": "nothing"})))],
+            expect![[
+                r#"the schema of io.modelcontextprotocol/ui/structured of t is not a JSON Schema: "nothing" is not valid under any of the schemas listed in the 'anyOf' keyword"#
+            ]],
+        );
+    }
+}

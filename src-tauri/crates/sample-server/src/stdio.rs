@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How long running calls may go on after the client closed its side.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Why the server stopped before its client did.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: revisions. One handler serves all of them; the codec projects what it made (rule K03).
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -61,7 +61,10 @@ impl Failure {
             (Format::Content, Audience::Assistant | Audience::Programmatic | Audience::Extension(_)) => {
                 Payload::Content(vec![ContentBlock::text(&self.assistant)])
             }
-            (Format::Structured, _) => Payload::Structured(RawJson::from(&self.details)),
+            (
+                Format::Structured,
+                Audience::Assistant | Audience::User | Audience::Programmatic | Audience::Extension(_),
+            ) => Payload::Structured(RawJson::from(&self.details)),
         }
     }
 }
@@ -81,8 +84,8 @@ pub(crate) trait AnyTool: Send + Sync {
     fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Ran, ErrorObject>>;
 }
 
-type Projection<S> = std::sync::Arc<dyn Fn(&S) -> Result<Payload, serde_json::Error> + Send + Sync>;
-type Handler<S> = std::sync::Arc<dyn Fn(Call) -> Running<Result<S, Failure>> + Send + Sync>;
+type Projection<S> = Arc<dyn Fn(&S) -> Result<Payload, serde_json::Error> + Send + Sync>;
+type Handler<S> = Arc<dyn Fn(Call) -> Running<Result<S, Failure>> + Send + Sync>;
 
 /// A tool that is being declared. `S` is what its handler computes, once for all outputs.
 pub(crate) struct ToolBuilder<S> {
@@ -101,7 +104,7 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
         selector: Selector,
         project: impl Fn(&S) -> Vec<ContentBlock> + Send + Sync + 'static,
     ) -> Self {
-        let project: Projection<S> = std::sync::Arc::new(move |it| Ok(Payload::Content(project(it))));
+        let project: Projection<S> = Arc::new(move |it| Ok(Payload::Content(project(it))));
         self.variants.push((selector, None, project));
         self
     }
@@ -113,7 +116,7 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
         schema: Value,
         project: impl Fn(&S) -> Result<RawJson, serde_json::Error> + Send + Sync + 'static,
     ) -> Self {
-        let project: Projection<S> = std::sync::Arc::new(move |it| project(it).map(Payload::Structured));
+        let project: Projection<S> = Arc::new(move |it| project(it).map(Payload::Structured));
         self.variants.push((selector, Some(schema), project));
         self
     }
@@ -135,14 +138,14 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
             declared.push((selector.clone(), schema));
             projections.push((selector, project));
         }
-        let declaration = std::sync::Arc::new(Declaration::new(self.about, declared)?);
-        let handler: Handler<S> = std::sync::Arc::new(move |call| Box::pin(handler(call)));
+        let declaration = Arc::new(Declaration::new(self.about, declared)?);
+        let handler: Handler<S> = Arc::new(move |call| Box::pin(handler(call)));
         Ok(Box::new(BuiltTool { declaration, projections, handler }))
     }
 }
 
 struct BuiltTool<S> {
-    declaration: std::sync::Arc<Declaration>,
+    declaration: Arc<Declaration>,
     projections: Vec<(Selector, Projection<S>)>,
     handler: Handler<S>,
 }
@@ -200,4 +203,97 @@ fn project<S>(
 /// An output that is about to be sent; its size is known once it is written.
 pub(crate) fn part(payload: Payload, selector: Selector) -> OutputPart {
     OutputPart { selector, payload, bytes: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use serde_json::json;
+    use usher_protocol::model::ToolAnnotations;
+
+    use super::*;
+
+    fn about() -> About {
+        About {
+            name: "t",
+            title: "T",
+            description: "A tool",
+            input: json!({"type": "object"}),
+            annotations: ToolAnnotations::default(),
+            ui: None,
+        }
+    }
+
+    fn call() -> Call {
+        Call { arguments: json!({}).into(), progress: Progress::nobody() }
+    }
+
+    fn text(_: &u32) -> Vec<ContentBlock> {
+        vec![ContentBlock::text("fine")]
+    }
+
+    #[derive(Default)]
+    struct Counts {
+        computed: AtomicU32,
+        cheap: AtomicU32,
+        expensive: AtomicU32,
+    }
+
+    fn counting(counts: &Arc<Counts>) -> Box<dyn AnyTool> {
+        let (cheap, expensive, computed) = (counts.clone(), counts.clone(), counts.clone());
+        ToolBuilder::new(about())
+            .content(Selector::ASSISTANT_CONTENT, move |it| {
+                cheap.cheap.fetch_add(1, Relaxed);
+                text(it)
+            })
+            .structured(Selector::PROGRAMMATIC, json!({"type": "integer"}), move |it| {
+                expensive.expensive.fetch_add(1, Relaxed);
+                RawJson::of(it)
+            })
+            .handler(move |_| {
+                let computed = computed.clone();
+                async move { Ok(computed.computed.fetch_add(1, Relaxed)) }
+            })
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn k05_one_computation_and_the_projections_that_were_asked_for() {
+        let counts = Arc::new(Counts::default());
+        let tool = counting(&counts);
+        let ran = tool.run(call(), vec![Selector::ASSISTANT_CONTENT]).await.unwrap();
+        assert_eq!(ran.parts.len(), 1);
+        let seen = || [&counts.computed, &counts.cheap, &counts.expensive].map(|it| it.load(Relaxed));
+        assert_eq!(seen(), [1, 1, 0]);
+        tool.run(call(), vec![Selector::PROGRAMMATIC, Selector::ASSISTANT_CONTENT]).await.unwrap();
+        assert_eq!(seen(), [2, 2, 1]);
+    }
+
+    #[tokio::test]
+    async fn s07_a_payload_that_breaks_its_schema_is_not_sent() {
+        let tool = ToolBuilder::new(about())
+            .content(Selector::ASSISTANT_CONTENT, text)
+            .structured(Selector::PROGRAMMATIC, json!({"type": "string"}), RawJson::of)
+            .handler(|_| async { Ok(42) })
+            .unwrap();
+        let both = vec![Selector::ASSISTANT_CONTENT, Selector::PROGRAMMATIC];
+        let error = tool.run(call(), both).await.err().unwrap();
+        assert_eq!(error.code, ErrorObject::INTERNAL);
+        assert!(error.message.contains("programmatic/structured broke its own schema"), "{}", error.message);
+        // Another variant of the same result is not concerned.
+        assert!(tool.run(call(), vec![Selector::ASSISTANT_CONTENT]).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn s10_a_failure_is_projected_for_the_selectors_without_their_schemas() {
+        let tool = ToolBuilder::<u32>::new(about())
+            .content(Selector::ASSISTANT_CONTENT, text)
+            .structured(Selector::PROGRAMMATIC, json!({"type": "integer"}), RawJson::of)
+            .handler(|_| async { Err(Failure::of("no".to_owned())) })
+            .unwrap();
+        let ran = tool.run(call(), vec![Selector::PROGRAMMATIC]).await.unwrap();
+        assert!(ran.is_error);
+        assert_eq!(ran.parts.len(), 1);
+    }
 }

@@ -104,9 +104,9 @@ fn summary(found: &Found) -> String {
     let revenue = units(found.records.iter().map(|it| it.cents()).sum());
     let tickets: u32 = found.records.iter().map(|it| it.open_tickets).sum();
     let count = found.records.len();
-    let noun = if count == 1 { "record" } else { "records" };
+    let (noun, they) = if count == 1 { ("record", "It brings") } else { ("records", "Together they bring") };
     format!(
-        "I found {count} {what}customer {noun}{place}. {active} Together they bring {revenue} a year and have {tickets} open tickets."
+        "I found {count} {what}customer {noun}{place}. {active} {they} {revenue} in revenue a year; open tickets: {tickets}."
     )
 }
 

@@ -66,13 +66,12 @@ fn build(about: About) -> Result<Box<dyn AnyTool>, DeclarationError> {
 }
 
 fn summary(records: &[&Customer]) -> String {
-    let regions = REGIONS.map(|region| {
+    let regions = REGIONS.into_iter().filter_map(|region| {
         let there: Vec<_> = records.iter().filter(|it| it.region == region).collect();
-        format!(
-            "{region}: {} customers, {} a year",
-            there.len(),
-            units(there.iter().map(|it| it.cents()).sum())
-        )
+        let revenue = units(there.iter().map(|it| it.cents()).sum());
+        (!there.is_empty())
+            .then(|| format!("{region}: {} customers, {revenue} in revenue a year", there.len()))
     });
+    let regions: Vec<String> = regions.collect();
     format!("The sales dashboard covers {} customers. {}.", records.len(), regions.join("; "))
 }

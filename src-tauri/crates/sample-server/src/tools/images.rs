@@ -61,7 +61,7 @@ fn summary(made: &Arguments) -> String {
             "two pictures (a sunrise over hills and water, PNG, and a moonrise over a lake, WebP, each 480 by 320)"
         }
     };
-    format!("I made {pictures} for {:?}, with a short chime. The person sees them.", made.prompt)
+    format!("I made {pictures} for {:?}, with a short chime.", made.prompt)
 }
 
 fn blocks(made: &Arguments) -> Vec<ContentBlock> {
