@@ -1,7 +1,7 @@
 //! Hosting Views of MCP Apps: what a View is served, what crosses to it, and what it may ask for.
 //!
 //! Everything here is pure: [`resource`] reads the HTML that a server gives, [`csp`] turns its declared domains into a policy,
-//! [`projection`] makes the bytes that cross to the View, [`bridge`] checks what the View asks, and [`registry`] knows the Views that are
+//! [`projection`] makes the bytes that cross to the View, [`bridge`] checks what the View asks and [`rate`] how often, and [`registry`] knows the Views that are
 //! live. The window only relays: a View cannot choose a server, and nothing that it sends is believed.
 //!
 //! Deliberately absent: calls to servers and the model, which the conversation makes, and the frame itself, which the window draws.
@@ -9,5 +9,6 @@
 pub mod bridge;
 pub mod csp;
 pub mod projection;
+pub mod rate;
 pub mod registry;
 pub mod resource;

@@ -46,7 +46,7 @@ pub struct LiveView {
     /// What it was granted.
     pub csp: super::csp::GrantedCsp,
     /// Its rates.
-    pub limiter: super::bridge::Limiter,
+    pub limiter: super::rate::Limiter,
 }
 
 /// What a request to the custom scheme is answered with.
@@ -154,7 +154,7 @@ mod tests {
             html: format!("<p>{id}</p>").into(),
             headers: vec![("Content-Security-Policy", "default-src 'none'".to_owned())],
             csp: crate::app_view::csp::GrantedCsp::default(),
-            limiter: crate::app_view::bridge::Limiter::default(),
+            limiter: crate::app_view::rate::Limiter::default(),
         }
     }
 

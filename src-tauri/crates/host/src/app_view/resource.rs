@@ -177,9 +177,9 @@ fn body(uri: &str, text: Option<String>, blob: Option<String>) -> Result<String,
             if blob.len() / 4 > MAX_HTML / 3 + 1 {
                 return Err(too_large(blob.len()));
             }
-            let bytes = STANDARD
-                .decode(blob.as_bytes())
-                .map_err(|it| unreadable(format!("its blob is not base64, {it}")))?;
+            let bytes = STANDARD.decode(blob.as_bytes()).map_err(|it| {
+                unreadable(format!("its blob is not base64 ({})", it.to_string().trim_end_matches('.')))
+            })?;
             String::from_utf8(bytes).map_err(|it| unreadable(format!("its blob is not UTF-8, {it}")))?
         }
         (None, None) => return Err(unreadable("it has neither text nor blob".to_owned())),
@@ -276,7 +276,7 @@ mod tests {
             The server gave ui://demo/view as no type; a View must be text/html;profile=mcp-app. The tool's result is not affected.
             The server gave ui://demo/view as "text/html"; a View must be text/html;profile=mcp-app. The tool's result is not affected.
             The HTML of ui://demo/view cannot be read: it has neither text nor blob. The tool's result is not affected.
-            The HTML of ui://demo/view cannot be read: its blob is not base64, Invalid symbol 33, offset 0.. The tool's result is not affected.
+            The HTML of ui://demo/view cannot be read: its blob is not base64 (Invalid symbol 33, offset 0). The tool's result is not affected.
             The HTML of ui://demo/view cannot be read: its blob is not UTF-8, invalid utf-8 sequence of 1 bytes from index 0. The tool's result is not affected."#]];
         let all = [
             json!([]),

@@ -155,8 +155,12 @@
   return {
     run(main) {
       const fail = (error) => {
-        const { text, stack } = describe(error);
-        host.failed(text.toWellFormed(), stack.toWellFormed());
+        try {
+          const { text, stack } = describe(error);
+          host.failed(text.toWellFormed(), stack.toWellFormed());
+        } catch {
+          host.failed("The script threw an error that cannot be read.", "");
+        }
       };
       main().then((value) => host.returned(toText(value))).catch(fail);
     },

@@ -13,7 +13,8 @@ use std::{
 };
 
 use rquickjs::{
-    CatchResultExt, CaughtError, Context, Ctx, Exception, Function, Object, Runtime, context::EvalOptions,
+    CatchResultExt, CaughtError, Context, Ctx, Exception, Function, Object, Persistent, Runtime, Value,
+    context::EvalOptions,
 };
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
@@ -44,7 +45,7 @@ pub(super) fn run(
     inbox: Receiver<Command>,
     stop: Arc<AtomicBool>,
 ) {
-    let world = Rc::new(World::new(limits, events.clone(), stop));
+    let world = Rc::new(World::new(api, limits, events.clone(), stop));
     let end = match execute(source, api, &world, &inbox) {
         Ok(end) => end,
         Err(error) => ScriptEvent::Failed { message: format!("The script engine failed: {error}") },
@@ -59,6 +60,8 @@ pub(super) fn run(
 
 /// What the host's functions and the loop share. It holds no JavaScript value.
 struct World {
+    /// Each server with its tools: a script that gets at the host's functions can still call nothing else.
+    callable: BTreeSet<(String, String)>,
     limits: Limits,
     events: UnboundedSender<ScriptEvent>,
     stop: Arc<AtomicBool>,
@@ -74,9 +77,19 @@ struct World {
 }
 
 impl World {
-    fn new(limits: Limits, events: UnboundedSender<ScriptEvent>, stop: Arc<AtomicBool>) -> Self {
+    fn new(
+        api: &ScriptApi,
+        limits: Limits,
+        events: UnboundedSender<ScriptEvent>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
         let now = Instant::now();
+        let callable = api
+            .servers
+            .iter()
+            .flat_map(|server| server.tools.iter().map(|tool| (server.slug.clone(), tool.name.clone())));
         Self {
+            callable: callable.collect(),
             limits,
             events,
             stop,
@@ -145,6 +158,11 @@ impl World {
 
     fn call(&self, ctx: &Ctx<'_>, server: String, tool: String, arguments: String) -> rquickjs::Result<u64> {
         self.check(ctx)?;
+        let key = (server, tool);
+        if !self.callable.contains(&key) {
+            return Err(Exception::throw_type(ctx, "there is no such tool"));
+        }
+        let (server, tool) = key;
         if self.calls_made.get() >= self.limits.calls {
             return Err(self.stop_because(ctx, StopReason::Calls));
         }
@@ -208,10 +226,54 @@ fn execute(
     let watched = Rc::clone(world);
     runtime.set_interrupt_handler(Some(Box::new(move || watched.must_stop().is_some())));
     let context = Context::full(&runtime)?;
-    context.with(|ctx| match start(&ctx, source, api, world) {
-        Ok(entry) => turn(&ctx, &entry, world, inbox),
-        Err(error) => Ok(caught(world, error)),
+    let unwatched = Rc::new(Unwatched::default());
+    let told = Rc::clone(&unwatched);
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, handled| {
+        told.note(&ctx, promise, reason, handled);
+    })));
+    context.with(|ctx| {
+        let end = match start(&ctx, source, api, world) {
+            Ok(entry) => turn(&ctx, &entry, world, inbox),
+            Err(error) => Ok(caught(world, error)),
+        };
+        // Empties the list in every case: its values must not outlive the engine.
+        unwatched.tell(&ctx, world, matches!(end, Ok(ScriptEvent::Returned { .. })));
+        end
     })
+}
+
+/// Promises that failed while nobody waited for them, with what they failed with.
+#[derive(Default)]
+struct Unwatched(RefCell<Vec<(Persistent<Value<'static>>, String)>>);
+
+/// How many of them are told.
+const MAX_UNWATCHED: usize = 20;
+
+impl Unwatched {
+    fn note<'js>(&self, ctx: &Ctx<'js>, promise: Value<'js>, reason: Value<'js>, handled: bool) {
+        // Reading what was thrown may run the script's own getters, so nothing is borrowed meanwhile.
+        let known = self.0.borrow().len();
+        if !handled && known < MAX_UNWATCHED {
+            let (text, stack) = describe(reason);
+            self.0.borrow_mut().push((Persistent::save(ctx, promise), with_line(text, &stack)));
+        } else if handled {
+            self.0.borrow_mut().retain(|(it, _)| it.clone().restore(ctx).map_or(true, |it| it != promise));
+        }
+    }
+
+    /// A failure that nobody saw would look like success.
+    fn tell(&self, ctx: &Ctx<'_>, world: &World, returned: bool) {
+        for (_, text) in self.0.take() {
+            if returned {
+                // Where the output is full, the run has ended for that reason.
+                let _ = world.log(
+                    ctx,
+                    "warn",
+                    format!("A call or function failed and nothing awaited it: {text}"),
+                );
+            }
+        }
+    }
 }
 
 /// What the prelude gives back.
@@ -362,33 +424,47 @@ fn wait(world: &World, inbox: &Receiver<Command>) -> Option<Command> {
 fn caught(world: &World, error: CaughtError<'_>) -> ScriptEvent {
     let (text, stack) = match error {
         CaughtError::Error(error) => (error.to_string(), String::new()),
-        CaughtError::Exception(it) => {
-            let name = it.as_object().get::<_, String>("name").unwrap_or_else(|_| "Error".to_owned());
-            (format!("{name}: {}", it.message().unwrap_or_default()), it.stack().unwrap_or_default())
-        }
-        // The engine throws null where it has no memory left even for an error.
-        CaughtError::Value(value) if value.is_null() => ("out of memory".to_owned(), String::new()),
-        CaughtError::Value(_) => ("the script threw a value that is not an error".to_owned(), String::new()),
+        CaughtError::Exception(it) => describe(it.into_object().into_value()),
+        CaughtError::Value(value) => describe(value),
     };
     world.failed(&text, &stack);
     failure(&text, &stack)
 }
 
+/// What a thrown value says, and its stack.
+fn describe(value: Value<'_>) -> (String, String) {
+    if value.is_null() {
+        return ("null".to_owned(), String::new());
+    }
+    let Some(error) = value.clone().into_exception() else {
+        let text = value.as_string().and_then(|it| it.to_string().ok());
+        return (text.unwrap_or_else(|| "a value that is not an error was thrown".to_owned()), String::new());
+    };
+    let name = error.as_object().get::<_, String>("name").unwrap_or_else(|_| "Error".to_owned());
+    let described =
+        (format!("{name}: {}", error.message().unwrap_or_default()), error.stack().unwrap_or_default());
+    // A getter of the script may have thrown meanwhile; that is of no further interest.
+    value.ctx().catch();
+    described
+}
+
 fn is_out_of_memory(text: &str) -> bool {
-    matches!(text, "out of memory" | "null" | "InternalError: out of memory")
+    matches!(text, "out of memory" | "InternalError: out of memory")
 }
 
 fn failure(text: &str, stack: &str) -> ScriptEvent {
-    let mut text = text.to_owned();
+    ScriptEvent::Failed { message: with_line(text.to_owned(), stack) }
+}
+
+fn with_line(mut text: String, stack: &str) -> String {
     if text.len() > MAX_MESSAGE {
         text.truncate(text.floor_char_boundary(MAX_MESSAGE));
         text.push('…');
     }
-    let message = match line_of(stack) {
+    match line_of(stack) {
         Some(line) => format!("{text} (line {line})"),
         None => text,
-    };
-    ScriptEvent::Failed { message }
+    }
 }
 
 /// The line of the user's source that a stack names first.

@@ -160,6 +160,19 @@ fn a_script_without_return_gives_null_and_open_calls_are_awaited() {
 }
 
 #[test]
+fn a_failure_that_nobody_awaits_is_told() {
+    check(
+        "tools.demo.fail();\nconst late = tools.demo.fail();\nawait sleep(1);\nawait late.catch(() => {});\nPromise.reject('plain');\nreturn 1;",
+        &expect![[r#"
+            call demo.fail {}
+            call demo.fail {}
+            warn A call or function failed and nothing awaited it: ToolError: demo.fail: no such city (line 1)
+            warn A call or function failed and nothing awaited it: plain
+            returned 1"#]],
+    );
+}
+
+#[test]
 fn the_console_formats() {
     check(
         "console.log('a', 1, 2n, null, undefined, -0, 'b');\nconsole.warn({ a: 'x', 'b c': [1, , 3] }, new Map([[1, { z: 1 }]]), new Set(['q']), () => 1);\nclass P { constructor() { this.self = this; } }\nconsole.error(new P(), '\\ud800', new Error('bad'));\nconsole.table([{ name: 'Ada', n: 1 }, { name: 'Bo', big: 12345678901234567890n }]);\nconsole.log(Array.from({ length: 40 }, (_, i) => 'item' + i).slice(0, 9));",
@@ -286,6 +299,22 @@ fn a_hostile_script_only_harms_itself() {
         "JSON.stringify = () => '{}'; JSON.parse = () => 0; Map.prototype.get = () => undefined; Object.prototype.toJSON = undefined; Promise.prototype.then = 1;\nreturn 1;",
         &expect!["failed TypeError: not a function"],
     );
+    check(
+        "const e = new Error(); Object.defineProperty(e, 'message', { get() { throw e; } }); throw e;",
+        &expect!["failed The script threw an error that cannot be read."],
+    );
+    check("throw null;", &expect!["failed null"]);
+    check(
+        "Promise.reject(new Proxy({}, { get() { throw 1; }, getPrototypeOf() { throw 2; } })); return 1;",
+        &expect![[r#"
+        warn A call or function failed and nothing awaited it: a value that is not an error was thrown
+        returned 1"#]],
+    );
+    // Functions of the host that a stack may expose call nothing that was not handed in.
+    let source = "if (globalThis.again) return; globalThis.again = true; const found = []; Error.prepareStackTrace = (e, sites) => { for (const it of sites) try { found.push(it.getFunction?.()); } catch {} return ''; };\ntry { tools.demo.echo({ get a() { new Error().stack; return 1; } }).catch(() => {}); } catch {}\nError.prepareStackTrace = undefined;\nfor (const f of found.slice(0, 9)) for (const args of ['{}', {}]) try { await f?.('other', 'secret', args); } catch {}\nreturn 1;";
+    let lines = trace(source, roomy());
+    assert!(lines.iter().all(|it| !it.contains("secret")), "{lines:?}");
+    assert!(lines.contains(&"returned 1".to_owned()), "{lines:?}");
     // A source that closes the function around it is only a script of another shape.
     let lines = trace("}); console.log('out'); (async () => {", roomy());
     assert!(lines.last().is_some_and(|it| it.starts_with("returned ")), "{lines:?}");
