@@ -194,7 +194,7 @@ fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
     }
     let last = labels.last().copied().unwrap_or_default();
     // Names without a dot and these endings never leave the machine or its network.
-    if labels.len() == 1 && !subdomains || LOCAL_ENDINGS.contains(&last) || host.ends_with("home.arpa") {
+    if labels.len() == 1 && !subdomains || LOCAL_ENDINGS.contains(&last) || host.ends_with(".home.arpa") {
         return Err(NotGranted::Local);
     }
     if labels.len() == 1 {
@@ -275,7 +275,6 @@ impl GrantedCsp {
             ("X-Content-Type-Options", "nosniff".to_owned()),
             ("Referrer-Policy", "no-referrer".to_owned()),
             ("Cache-Control", "no-store".to_owned()),
-            ("Cross-Origin-Resource-Policy", "cross-origin".to_owned()),
         ]
     }
 

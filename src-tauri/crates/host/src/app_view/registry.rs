@@ -15,6 +15,21 @@ impl HostLabel {
         Self(random)
     }
 
+    /// The View's origin, to compare messages with. Windows spells a custom scheme as a host, and a label before `localhost` keeps it
+    /// apart from the window's own.
+    pub fn origin(self, windows: bool) -> String {
+        if windows {
+            format!("http://mcpview.{self}.localhost")
+        } else {
+            format!("mcpview://{self}.localhost")
+        }
+    }
+
+    /// The address of the View's document.
+    pub fn url(self, windows: bool) -> String {
+        format!("{}/", self.origin(windows))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let is_hex =
             text.len() == 32 && text.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it));
@@ -166,6 +181,10 @@ mod tests {
         assert_eq!(registry.open(two, view("v2", "s")), Ok(2));
         assert_eq!(registry.open(one, view("v3", "s")), Err(NameTaken));
         assert_eq!(registry.open(HostLabel::new(3), view("v1", "s")), Err(NameTaken));
+        for origin in [one.origin(false), one.origin(true)] {
+            let host = origin.split_once("://").map(|it| it.1).unwrap_or_default();
+            assert_eq!(registry.serve("GET", host, "/").status, 200, "{origin}");
+        }
         let status = |host: &str, path: &str| registry.serve("GET", host, path).status;
         assert_eq!(&*registry.serve("GET", &format!("{one}.localhost"), "/").body, "<p>v1</p>");
         assert_eq!(&*registry.serve("GET", &format!("mcpview.{two}.localhost"), "/").body, "<p>v2</p>");

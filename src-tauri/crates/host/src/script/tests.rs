@@ -243,6 +243,12 @@ fn time_ends_what_does_not_end() {
 }
 
 #[test]
+fn a_run_may_be_held_by_any_thread() {
+    fn held<T: Send + Sync + 'static>() {}
+    held::<ScriptRun>();
+}
+
+#[test]
 fn stop_ends_an_infinite_loop() {
     let (sender, mut events) = mpsc::unbounded_channel();
     let source = "console.log('in');\nwhile (true) { try { while (true) {} } catch {} }";

@@ -185,8 +185,7 @@ fn the_headers_of_a_view_without_wishes() {
         Permissions-Policy: camera=(), microphone=(), geolocation=(), clipboard-write=(), accelerometer=(), ambient-light-sensor=(), bluetooth=(), browsing-topics=(), clipboard-read=(), display-capture=(), gamepad=(), gyroscope=(), hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), midi=(), otp-credentials=(), payment=(), publickey-credentials-create=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), storage-access=(), usb=(), web-share=(), window-management=(), xr-spatial-tracking=()
         X-Content-Type-Options: nosniff
         Referrer-Policy: no-referrer
-        Cache-Control: no-store
-        Cross-Origin-Resource-Policy: cross-origin"#]].assert_eq(&lines.join("\n"));
+        Cache-Control: no-store"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]
