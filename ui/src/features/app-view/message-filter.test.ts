@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { BURST, measure, MESSAGE_CAP, MessageFilter, PER_SECOND } from "./message-filter";
+
+const frame = { name: "frame" };
+const ORIGIN = "mcpview://abc.localhost";
+const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+function filter(): { judge: (change: object) => string; pass: (ms: number) => void } {
+  let now = 0;
+  const one = new MessageFilter(frame, ORIGIN, () => now);
+  return {
+    judge: (change) => {
+      const verdict = one.judge({ source: frame, origin: ORIGIN, data: ping, ...change });
+      return verdict.kind === "refused" ? verdict.why : verdict.kind;
+    },
+    pass: (ms) => (now += ms),
+  };
+}
+
+describe("MessageFilter", () => {
+  it("hears its own frame at exactly its own origin", () => {
+    const { judge } = filter();
+    expect(judge({})).toBe("let in");
+    expect(judge({ source: { name: "frame" } })).toBe("foreign");
+    expect(judge({ source: null })).toBe("foreign");
+    for (const origin of ["mcpview://abc.localhost/", "mcpview://other.localhost", "mcpview://abc.localhost.evil", "null", ""]) {
+      expect(judge({ origin })).toBe("foreign");
+    }
+  });
+
+  it("hears nobody when the frame is gone or its origin is opaque", () => {
+    const now = (): number => 0;
+    expect(new MessageFilter(null, ORIGIN, now).judge({ source: null, origin: ORIGIN, data: ping }).kind).toBe("foreign");
+    expect(new MessageFilter(frame, "null", now).judge({ source: frame, origin: "null", data: ping }).kind).toBe("foreign");
+  });
+
+  it("drops giants without walking them", () => {
+    const { judge } = filter();
+    expect(judge({ data: { ...ping, params: { text: "x".repeat(MESSAGE_CAP) } } })).toBe("too large");
+    expect(judge({ data: Array.from({ length: 1_000_000 }, () => "abcdef") })).toBe("too large");
+  });
+
+  it("drops what is no JSON", () => {
+    const { judge } = filter();
+    const loop: Record<string, unknown> = {};
+    loop["self"] = loop;
+    for (const data of [new Map(), new Uint8Array(8), loop, 1n, { a: new Date(0) }]) expect(judge({ data })).toBe("not JSON");
+  });
+
+  it("lets a burst in, then a steady stream", () => {
+    const { judge, pass } = filter();
+    for (let count = 0; count < BURST; count += 1) expect(judge({})).toBe("let in");
+    expect(judge({})).toBe("too many");
+    pass(1000);
+    for (let count = 0; count < PER_SECOND; count += 1) expect(judge({})).toBe("let in");
+    expect(judge({})).toBe("too many");
+  });
+
+  it("does not let a stranger spend the frame's share", () => {
+    const { judge } = filter();
+    for (let count = 0; count < BURST * 2; count += 1) judge({ origin: "https://evil.example" });
+    expect(judge({})).toBe("let in");
+  });
+});
+
+describe("measure", () => {
+  it("is about the length of the JSON", () => {
+    const value = { text: "x".repeat(1000), list: [1, 2, { deep: null }] };
+    const size = measure(value, 1e6);
+    expect(size).toBeGreaterThan(1000);
+    expect(size).toBeLessThan(JSON.stringify(value).length + 40);
+  });
+});

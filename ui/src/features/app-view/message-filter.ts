@@ -1,0 +1,93 @@
+/**
+ * What may come in from a View's frame. Everything here runs before a message is parsed, and costs no more than the cap.
+ * Deliberately absent: what a message means. That is the bridge's, and what it may do is decided in Rust.
+ */
+
+/** Characters of a message, keys included; larger ones are dropped. */
+export const MESSAGE_CAP = 4_000_000;
+/** Messages that may come at once, and how many more each second. A View that polls as fast as it can makes thousands. */
+export const BURST = 300;
+export const PER_SECOND = 120;
+/** Deeper values are refused: no message of the protocol is nested so far. */
+const DEPTH_CAP = 64;
+
+/** The part of a message event that the filter looks at. */
+export interface Arrival {
+  source: unknown;
+  origin: string;
+  data: unknown;
+}
+
+/** Why a message was not let in. */
+export type Refusal = "too large" | "too many" | "not JSON";
+
+/** What becomes of a message: let in, refused, or not this frame's at all. */
+export type Verdict = { kind: "let in"; bytes: number } | { kind: "refused"; why: Refusal; bytes: number } | { kind: "foreign" };
+
+/** The filter of one frame. `now` gives milliseconds. */
+export class MessageFilter {
+  private tokens = BURST;
+  private last: number;
+
+  constructor(
+    private readonly source: unknown,
+    private readonly origin: string,
+    private readonly now: () => number,
+  ) {
+    this.last = now();
+  }
+
+  /** Judges a message. Only this frame's window at exactly its origin is heard; an opaque origin is nobody's. */
+  judge(arrival: Arrival): Verdict {
+    if (arrival.source !== this.source || this.source === null || this.source === undefined) return { kind: "foreign" };
+    if (arrival.origin !== this.origin || arrival.origin === "" || arrival.origin === "null") return { kind: "foreign" };
+    if (!this.spend()) return { kind: "refused", why: "too many", bytes: 0 };
+    const size = measure(arrival.data, MESSAGE_CAP);
+    if (size === "not JSON") return { kind: "refused", why: "not JSON", bytes: 0 };
+    if (size > MESSAGE_CAP) return { kind: "refused", why: "too large", bytes: size };
+    return { kind: "let in", bytes: size };
+  }
+
+  private spend(): boolean {
+    const now = this.now();
+    this.tokens = Math.min(BURST, this.tokens + ((now - this.last) / 1000) * PER_SECOND);
+    this.last = now;
+    if (this.tokens < 1) return false;
+    this.tokens -= 1;
+    return true;
+  }
+}
+
+/**
+ * About how many characters the JSON of a value has. It stops as soon as there are more than `cap`,
+ * and says so when a value cannot be JSON: a message that was cloned may hold maps, buffers and cycles.
+ */
+export function measure(value: unknown, cap: number): number | "not JSON" {
+  let size = 0;
+  const stack: Array<{ value: unknown; depth: number }> = [{ value, depth: 0 }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const one = next.value;
+    if (next.depth > DEPTH_CAP) return "not JSON";
+    if (typeof one === "string") size += one.length + 2;
+    else if (one === null || one === undefined || typeof one === "boolean" || typeof one === "number") size += 5;
+    else if (Array.isArray(one)) {
+      size += 2 + one.length;
+      if (size > cap) return size;
+      for (const item of one) stack.push({ value: item, depth: next.depth + 1 });
+    } else if (isPlain(one)) {
+      size += 2;
+      for (const key of Object.keys(one)) {
+        size += key.length + 4;
+        if (size > cap) return size;
+        stack.push({ value: one[key], depth: next.depth + 1 });
+      }
+    } else return "not JSON";
+    if (size > cap) return size;
+  }
+  return size;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  // A clone made by another page has that page's prototypes in some engines, so the tag is looked at, not the prototype.
+  return typeof value === "object" && value !== null && Object.prototype.toString.call(value) === "[object Object]";
+}

@@ -1,0 +1,250 @@
+import { describe, expect, it } from "vitest";
+import type { ViewAnswer } from "../../bindings/ViewAnswer";
+import type { ViewLaunch } from "../../bindings/ViewLaunch";
+import { BridgeLog } from "./bridge-log";
+import type { MessageSource } from "./frame-transport";
+import { hostContext } from "./host-context";
+import { ViewSession } from "./view-session";
+
+const ORIGIN = "mcpview://abc.localhost";
+const LAUNCH: ViewLaunch = {
+  view_id: "v1",
+  url: `${ORIGIN}/`,
+  origin: ORIGIN,
+  sandbox: "allow-scripts allow-same-origin allow-forms",
+  allow: "",
+  prefers_border: true,
+  tool_json: '{"name":"refresh","inputSchema":{"type":"object"}}',
+  input_json: '{"arguments":{"id":7}}',
+  result_json: '{"content":[],"structuredContent":{"n":1}}',
+  sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
+  server_name: "Sample",
+};
+
+type Wire = { id?: number; method?: string; params?: Record<string, unknown>; result?: unknown; error?: { code: number; message: string } };
+
+/** A View by hand: it sends what the test says, and keeps what it gets. */
+class ByHand {
+  readonly got: Wire[] = [];
+  readonly asked: Array<[string, string]> = [];
+  readonly log = new BridgeLog(
+    () => 0,
+    () => undefined,
+  );
+  initialized = 0;
+  heights: Array<number | undefined> = [];
+  answer: ViewAnswer = { kind: "result", json: "{}" };
+  readonly session: ViewSession;
+  private listeners: Array<(event: MessageEvent) => void> = [];
+  private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
+
+  constructor(launch: Partial<ViewLaunch> = {}) {
+    const page: MessageSource = {
+      addEventListener: (_, listener) => void this.listeners.push(listener),
+      removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
+    };
+    const around = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
+    this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...around, toolJson: LAUNCH.tool_json }), {
+      request: (method, paramsJson) => {
+        this.asked.push([method, paramsJson]);
+        return Promise.resolve(this.answer);
+      },
+      page,
+      log: this.log,
+      now: () => 0,
+      version: "1",
+      oninitialized: () => (this.initialized += 1),
+      onsize: (height) => this.heights.push(height),
+      onleave: () => undefined,
+    });
+  }
+
+  get listening(): number {
+    return this.listeners.length;
+  }
+
+  async connect(): Promise<this> {
+    await this.session.connect(this.frame);
+    return this;
+  }
+
+  async send(message: object, from: { origin?: string; source?: unknown } = {}): Promise<void> {
+    const event = { source: this.frame, origin: ORIGIN, data: { jsonrpc: "2.0", ...message }, ...from } as unknown as MessageEvent;
+    for (const listener of this.listeners) listener(event);
+    await settle();
+  }
+
+  async initialize(): Promise<void> {
+    await this.send({
+      id: 1,
+      method: "ui/initialize",
+      params: { protocolVersion: "2026-01-26", appInfo: { name: "hand", version: "1" }, appCapabilities: {} },
+    });
+    await this.send({ method: "ui/notifications/initialized", params: {} });
+  }
+
+  methods(): string[] {
+    return this.got.map((message) => message.method ?? `answer ${message.id}`);
+  }
+}
+
+const settle = (): Promise<void> => new Promise((done) => setTimeout(done));
+const INPUT = "ui/notifications/tool-input";
+const RESULT = "ui/notifications/tool-result";
+const CANCELLED = "ui/notifications/tool-cancelled";
+
+describe("the order of a View's first messages", () => {
+  it("says nothing before initialized, then the input, then the result", async () => {
+    const view = await new ByHand().connect();
+    await settle();
+    expect(view.got).toEqual([]);
+    await view.send({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
+    expect(view.methods()).toEqual(["answer 1"]);
+    await view.send({ method: "ui/notifications/initialized", params: {} });
+    expect(view.methods()).toEqual(["answer 1", INPUT, RESULT]);
+    expect(view.got[1]?.params).toEqual({ arguments: { id: 7 } });
+    expect(view.got[2]?.params).toEqual({ content: [], structuredContent: { n: 1 } });
+    expect(view.initialized).toBe(1);
+  });
+
+  it("holds a result that comes early, and sends the input even without arguments", async () => {
+    const view = await new ByHand({ input_json: "{}", result_json: null }).connect();
+    view.session.message('{"kind":"tool-result","params":{"content":[]}}');
+    expect(view.got).toEqual([]);
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT, RESULT]);
+    expect(view.got[1]?.params).toEqual({ arguments: {} });
+  });
+
+  it("sends a result that comes later", async () => {
+    const view = await new ByHand({ result_json: null }).connect();
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT]);
+    view.session.result('{"content":[],"isError":true}');
+    view.session.result('{"content":[],"isError":true}');
+    await settle();
+    expect(view.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("sends a result or a cancellation, not both", async () => {
+    const cancelled = await new ByHand({ result_json: null }).connect();
+    cancelled.session.cancelled("the user stopped it");
+    await cancelled.initialize();
+    expect(cancelled.methods().slice(1)).toEqual([INPUT, CANCELLED]);
+    const settled = await new ByHand().connect();
+    settled.session.cancelled("too late");
+    settled.session.message('{"kind":"tool_cancelled","params":{}}');
+    await settled.initialize();
+    expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("tells a View that starts over everything again", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    await view.initialize();
+    expect(view.methods()).toEqual(["answer 1", INPUT, RESULT, "answer 1", INPUT, RESULT]);
+  });
+});
+
+describe("what crosses the boundary", () => {
+  it("hears nothing from another window or another origin", async () => {
+    const view = await new ByHand().connect();
+    await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "https://evil.example" });
+    await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { source: {} });
+    await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "null" });
+    expect(view.asked).toEqual([]);
+    expect(view.got).toEqual([]);
+    expect(view.log.list()).toEqual([]);
+  });
+
+  it("asks Rust for everything and gives its answer on", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    view.answer = { kind: "result", json: '{"content":[],"structuredContent":{"ok":true}}' };
+    await view.send({ id: 2, method: "tools/call", params: { name: "refresh", arguments: { page: 2 } } });
+    await view.send({ id: 3, method: "tools/list" });
+    await view.send({ id: 4, method: "ui/open-link", params: { url: "https://example.com" } });
+    expect(view.asked).toEqual([
+      ["tools/call", '{"name":"refresh","arguments":{"page":2}}'],
+      ["tools/list", "{}"],
+      ["ui/open-link", '{"url":"https://example.com"}'],
+    ]);
+    expect(view.got.find((message) => message.id === 2)?.result).toEqual({ content: [], structuredContent: { ok: true } });
+  });
+
+  it("keeps the code and the words of a refusal", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views." };
+    await view.send({ id: 9, method: "tools/call", params: { name: "secret" } });
+    expect(view.got.at(-1)?.error).toMatchObject({ code: -32602, message: "This tool is not for Views." });
+  });
+
+  it("has no answer for what it does not advertise", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    for (const method of ["sampling/createMessage", "ui/download-file"]) {
+      await view.send({ id: 20, method, params: { messages: [], maxTokens: 1, contents: [] } });
+      expect(view.got.at(-1)?.error?.code).toBe(-32601);
+    }
+    expect(view.asked).toEqual([]);
+  });
+
+  it("mends the two usual slips of hand-written Views", async () => {
+    const view = await new ByHand().connect();
+    await view.send({ id: 1, method: "ui/initialize", params: {} });
+    expect(view.got[0]?.error).toBeUndefined();
+    await view.send({ id: 2, method: "ui/message", params: { role: "user", content: { type: "text", text: "hi" } } });
+    expect(view.asked).toEqual([["ui/message", '{"role":"user","content":[{"type":"text","text":"hi"}]}']]);
+  });
+
+  it("sends nothing on that Rust did not mean for a View", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    const before = view.got.length;
+    for (const kind of ["ui/resource-teardown", "tools/call", "sampling", ""]) view.session.message(JSON.stringify({ kind, params: {} }));
+    view.session.message("not JSON");
+    await settle();
+    expect(view.got).toHaveLength(before);
+    const stopped = view.log.list().filter((entry) => entry.direction === "stopped");
+    // The last two have no name, and like ones are counted.
+    expect(stopped.map((entry) => entry.method)).toEqual(["ui/resource-teardown", "tools/call", "sampling", "message"]);
+    expect(stopped.at(-1)?.note).toMatch(/× 2$/);
+  });
+
+  it("logs every message with its direction and size, but not its values", async () => {
+    const view = await new ByHand({ result_json: '{"content":[],"structuredContent":{"secret":"CANARY"}}' }).connect();
+    await view.initialize();
+    const log = view.log.list();
+    expect(log.map((entry) => `${entry.direction} ${entry.method}`)).toEqual([
+      "in ui/initialize",
+      "out answer 1",
+      "in ui/notifications/initialized",
+      `out ${INPUT}`,
+      `out ${RESULT}`,
+    ]);
+    expect(log.every((entry) => entry.bytes > 0)).toBe(true);
+    expect(JSON.stringify(log)).not.toContain("CANARY");
+  });
+});
+
+describe("the end", () => {
+  it("asks the View to put its things away and takes an error for a yes", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    const done = view.session.teardown();
+    await settle();
+    const asked = view.got.at(-1);
+    expect(asked?.method).toBe("ui/resource-teardown");
+    await view.send({ id: asked?.id, error: { code: -32601, message: "Method not found" } });
+    await done;
+    expect(view.listening).toBe(0);
+  });
+
+  it("does not wait for a View that never started", async () => {
+    const view = await new ByHand().connect();
+    await view.session.teardown();
+    expect(view.got).toEqual([]);
+    expect(view.listening).toBe(0);
+  });
+});

@@ -1,0 +1,205 @@
+/**
+ * One View's life on its side of the boundary: the official bridge with a null client, so that every request goes to
+ * Rust, which decides. It keeps the order that the Apps extension asks for: nothing before `initialized`, the tool's
+ * input always and first, then its result or its cancellation.
+ * Deliberately absent: any decision about what a View may have.
+ */
+import { AppBridge, type McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { z } from "zod";
+import type { ViewAnswer } from "../../bindings/ViewAnswer";
+import type { ViewLaunch } from "../../bindings/ViewLaunch";
+import type { BridgeLog } from "./bridge-log";
+import { FrameTransport, type FrameWindow, type MessageSource } from "./frame-transport";
+import { hostCapabilities } from "./host-context";
+
+/** How long a View may take to put its things away. */
+const TEARDOWN_MS = 1000;
+
+/** What a session needs from the outside. */
+export interface SessionDoors {
+  /** Asks Rust on the View's behalf. */
+  request: (method: string, paramsJson: string) => Promise<ViewAnswer>;
+  /** Where messages arrive. */
+  page: MessageSource;
+  log: BridgeLog;
+  /** Milliseconds. */
+  now: () => number;
+  /** The application's version. */
+  version: string;
+  oninitialized: () => void;
+  onsize: (height: number | undefined) => void;
+  /** The View asks to be closed. */
+  onleave: () => void;
+}
+
+/** What Rust may say to a live View. Everything else is not sent on. */
+const SENDABLE = new Map([
+  ["tool-input-partial", "ui/notifications/tool-input-partial"],
+  ["tool-result", "ui/notifications/tool-result"],
+  ["tool-cancelled", "ui/notifications/tool-cancelled"],
+  ["progress", "notifications/progress"],
+  ["tools-list-changed", "notifications/tools/list_changed"],
+  ["resources-list-changed", "notifications/resources/list_changed"],
+]);
+
+export class ViewSession {
+  private readonly bridge: AppBridge;
+  private initialized = false;
+  private closed = false;
+  /** What waits for `initialized`, after the input. */
+  private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
+  /** The last result or cancellation, for a View that starts over. */
+  private outcome: { method: string; params: Record<string, unknown> } | null = null;
+  private outcomeText: string | null = null;
+
+  constructor(
+    private readonly launch: ViewLaunch,
+    context: McpUiHostContext,
+    private readonly doors: SessionDoors,
+  ) {
+    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json), {
+      hostContext: context,
+    });
+    this.handlers();
+    if (launch.result_json !== null) this.result(launch.result_json);
+  }
+
+  /** Whether a result or a cancellation was handed over. */
+  get settled(): boolean {
+    return this.outcome !== null;
+  }
+
+  /** Listens to the frame. The frame's address is set only after this. */
+  async connect(frame: FrameWindow): Promise<void> {
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, this.doors.page, this.doors.log, this.doors.now));
+  }
+
+  /** The tool's result, as JSON text of its parameters. The same text twice is sent once. */
+  result(json: string): void {
+    if (json === this.outcomeText) return;
+    const params = paramsOf(json);
+    if (params === null) {
+      this.doors.log.add("stopped", "ui/notifications/tool-result", json.length, "not an object");
+      return;
+    }
+    this.outcomeText = json;
+    this.hand("ui/notifications/tool-result", params);
+  }
+
+  /** The call ended without a result. */
+  cancelled(reason: string): void {
+    if (this.outcome === null) this.hand("ui/notifications/tool-cancelled", { reason });
+  }
+
+  /** A message of Rust for this View: `{kind, params}`. */
+  message(json: string): void {
+    const message = paramsOf(json);
+    const kind = typeof message?.["kind"] === "string" ? message["kind"] : "";
+    const name = kind.replace(/^(ui\/)?notifications\//, "").replaceAll("_", "-").replaceAll("/", "-");
+    const method = SENDABLE.get(name);
+    const params = message?.["params"];
+    if (method === undefined || (params !== undefined && !isRecord(params))) {
+      this.doors.log.add("stopped", kind === "" ? "message" : kind, json.length, "the window does not know this message");
+      return;
+    }
+    if (method === "ui/notifications/tool-cancelled" && this.outcome !== null) return;
+    this.hand(method, params ?? {});
+  }
+
+  /** Theme, size or language changed. Takes the whole context. */
+  setContext(context: McpUiHostContext): void {
+    if (!this.closed) this.bridge.setHostContext(context);
+  }
+
+  /** Lets the View put its things away, waits a second at most, and ends the bridge. */
+  async teardown(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    if (this.initialized) {
+      // Most Views have no handler for it; their error says as well as an answer that they heard it.
+      await this.bridge.teardownResource({}, { timeout: TEARDOWN_MS }).catch(() => undefined);
+    }
+    await this.bridge.close().catch(() => undefined);
+  }
+
+  private hand(method: string, params: Record<string, unknown>): void {
+    if (method === "ui/notifications/tool-result" || method === "ui/notifications/tool-cancelled") this.outcome = { method, params };
+    if (this.initialized) this.notify(method, params);
+    else this.waiting.push({ method, params });
+  }
+
+  private notify(method: string, params: Record<string, unknown>): void {
+    if (this.closed) return;
+    void this.bridge.notification({ method, params }).catch((error: unknown) => {
+      this.doors.log.add("stopped", method, 0, String(error));
+    });
+  }
+
+  private start(): void {
+    const again = this.initialized;
+    this.initialized = true;
+    this.doors.oninitialized();
+    this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
+    // A View that starts over in the same frame has forgotten what it was told.
+    const rest = again ? (this.outcome === null ? [] : [this.outcome]) : this.waiting;
+    this.waiting = [];
+    for (const { method, params } of rest) this.notify(method, params);
+  }
+
+  private handlers(): void {
+    const { bridge } = this;
+    bridge.addEventListener("initialized", () => {
+      this.start();
+    });
+    bridge.addEventListener("sizechange", (params) => {
+      this.doors.onsize(params.height);
+    });
+    bridge.addEventListener("requestteardown", () => {
+      this.doors.onleave();
+    });
+    bridge.addEventListener("loggingmessage", (params) => {
+      const text = typeof params.data === "string" ? params.data : JSON.stringify(params.data);
+      this.doors.log.add("in", `log ${params.level}`, text.length, text.slice(0, 200));
+    });
+    bridge.oncalltool = (params) => this.forward("tools/call", params);
+    bridge.onreadresource = (params) => this.forward("resources/read", params);
+    bridge.onlistresources = (params) => this.forward("resources/list", params);
+    bridge.onlistresourcetemplates = (params) => this.forward("resources/templates/list", params);
+    bridge.onlistprompts = (params) => this.forward("prompts/list", params);
+    bridge.onopenlink = (params) => this.forward("ui/open-link", params);
+    bridge.onmessage = (params) => this.forward("ui/message", params);
+    bridge.onupdatemodelcontext = (params) => this.forward("ui/update-model-context", params);
+    // The bridge has no setter for this one.
+    const any = { params: z.looseObject({}).optional() };
+    bridge.setRequestHandler("tools/list", any, (params) => this.forward<Record<string, unknown>>("tools/list", params));
+  }
+
+  private async forward<T>(method: string, params: unknown): Promise<T> {
+    const answer = await this.doors.request(method, JSON.stringify(params ?? {}));
+    switch (answer.kind) {
+      case "result":
+        return JSON.parse(answer.json) as T;
+      case "error":
+        throw Object.assign(new Error(answer.message), { code: answer.code });
+    }
+  }
+}
+
+/** The tool's input, always `{arguments}`, whatever came. */
+function inputOf(json: string): Record<string, unknown> {
+  const input = paramsOf(json) ?? {};
+  return { ...input, arguments: isRecord(input["arguments"]) ? input["arguments"] : {} };
+}
+
+function paramsOf(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
