@@ -46,6 +46,13 @@ impl Connection {
         Self { server, out, handshake: None, calls: Calls::default(), is_first: true }
     }
 
+    /// Says what a server says unasked when it starts: nothing, unless the options ask for noise.
+    pub async fn start(&self) {
+        for frame in misbehave::noise(&self.server.options.wire) {
+            send(&self.out, frame).await;
+        }
+    }
+
     /// Takes one line. Calls go on after this returns; every other request is answered before.
     pub async fn receive(&mut self, line: &str) {
         let is_first = std::mem::replace(&mut self.is_first, false);

@@ -187,10 +187,7 @@ pub(crate) fn frames(defects: &WireDefects, answer: Message) -> Vec<Frame> {
     }
     let mut line = answer.to_line().into_bytes();
     let mut frames = Vec::new();
-    let text = |text: &str| Frame::Line(text.as_bytes().to_vec());
-    if defects.noise {
-        frames.extend(NOISE.lines().map(text));
-    }
+    frames.extend(noise(defects));
     if let Some(lines) = defects.flood {
         let flood = Frame::Line(vec![b'~'; 1023]);
         frames.extend((0..lines).map(|_| flood.clone()));
@@ -210,6 +207,12 @@ pub(crate) fn frames(defects: &WireDefects, answer: Message) -> Vec<Frame> {
     }
     frames.push(Frame::Line(line));
     frames
+}
+
+/// What a chatty server prints at its start and between messages.
+pub(crate) fn noise(defects: &WireDefects) -> impl Iterator<Item = Frame> {
+    let lines = if defects.noise { NOISE } else { "" };
+    lines.lines().map(|it| Frame::Line(it.as_bytes().to_vec()))
 }
 
 /// Puts two bytes of another encoding into the first text, or else into the first string that follows a colon.

@@ -145,7 +145,7 @@ pub struct WireDefects {
     /// Cut the line of each call's answer in the middle
     #[arg(long)]
     pub malformed_line: bool,
-    /// Print banners, dates and pretty-printed objects between messages
+    /// Print banners, dates and pretty-printed objects at the start and before each call's answer
     #[arg(long)]
     pub noise: bool,
     /// Print a log line in the middle of each call's answer

@@ -50,6 +50,7 @@ pub async fn serve(
     let (out, frames) = mpsc::channel(16);
     let mut connection = Connection::new(server, out);
     let read = async move {
+        connection.start().await;
         let mut stdin = BufReader::new(stdin);
         let mut line = Vec::new();
         while stdin.read_until(b'\n', &mut line).await? > 0 {

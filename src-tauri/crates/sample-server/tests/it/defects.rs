@@ -219,6 +219,8 @@ async fn noise() {
         text.lines().collect::<Vec<_>>().split_last().map(|it| (*it.0, it.1.to_vec())).unwrap();
     assert_eq!(serde_json::from_str::<Value>(last).unwrap()["id"], 1);
     assert!(before.len() > 5 && before.iter().all(|it| !it.contains("jsonrpc")));
+    // Once when it starts, and once before the answer.
+    assert_eq!(before.iter().filter(|it| it.contains("sample server")).count(), 2);
 }
 
 #[tokio::test]

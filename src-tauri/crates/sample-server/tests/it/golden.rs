@@ -81,7 +81,7 @@ async fn lines_of_2026_12_01() {
 
 /// What a client's side of the codec reads is what the server's side wrote, at every revision.
 #[tokio::test]
-async fn results_read_back_without_diagnostics() {
+async fn k03_one_handler_serves_every_revision() {
     for revision in Revision::ALL {
         let wanted = [ASSISTANT, "user/structured", UI];
         let params = call("search_customers", &json!({"query": "Globex"}), &wanted);

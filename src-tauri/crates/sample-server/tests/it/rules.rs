@@ -1,4 +1,4 @@
-//! A test for each rule that binds a server (S01 to S14). The rules of the layer for authors (K01, K05) are tested beside it.
+//! A test for each rule that binds a server (S01 to S14). K01 and K05 are tested beside the layer for authors.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -161,6 +161,19 @@ async fn s08_no_text_mirror_of_a_structured_output() {
     let content = payload(&both, ASSISTANT).as_array().unwrap();
     assert_eq!(content.len(), 1);
     assert!(serde_json::from_str::<Value>(content[0]["text"].as_str().unwrap()).is_err());
+}
+
+#[tokio::test]
+async fn k02_no_mirror_now_and_the_recommended_one_before() {
+    for revision in Revision::ALL {
+        let params = json!({"name": "search_customers", "arguments": {"query": "Globex"}});
+        let result = answer(Options::default(), revision, true, "tools/call", params).await;
+        let content =
+            result.get("content").unwrap_or_else(|| payload(&result, ASSISTANT)).as_array().unwrap();
+        let mirrors =
+            content.iter().filter(|it| it["text"].as_str().is_some_and(|it| it.starts_with('{'))).count();
+        assert_eq!(mirrors, usize::from(revision.has_structured_content()), "{revision}");
+    }
 }
 
 #[tokio::test]

@@ -34,3 +34,16 @@ fn a_command_line_without_switches_is_the_default() {
     let options = Command::try_parse_from(["sample-server"]).unwrap().options;
     assert_eq!(format!("{options:?}"), format!("{:?}", Options::default()));
 }
+
+/// As a command of an application, whose own words about it stand.
+#[test]
+fn the_switches_do_not_speak_for_the_command() {
+    #[derive(Parser)]
+    enum Application {
+        /// Start it
+        SampleServer(Options),
+    }
+    let application = <Application as clap::CommandFactory>::command();
+    let about = application.find_subcommand("sample-server").unwrap().get_about().unwrap().to_string();
+    assert_eq!(about, "Start it");
+}
