@@ -79,13 +79,18 @@ export function serverHints(tool: ToolView | null): string {
 }
 
 /** The answers to an approval, in the order in which they are offered. */
-export const APPROVALS: readonly { choice: ApprovalChoice; label: string; detail: string }[] = [
-  { choice: "once", label: "Allow once", detail: "This call only." },
-  { choice: "conversation", label: "This conversation", detail: "This tool, until the conversation ends." },
-  { choice: "tool", label: "This tool", detail: "Always, until you revoke it in the settings." },
-  { choice: "server", label: "This server", detail: "Every tool of this server, until you revoke it." },
-  { choice: "refuse", label: "Refuse", detail: "Not this time; the model is told so." },
-  { choice: "never", label: "Never", detail: "Refuse this tool from now on without asking." },
+export const APPROVALS: readonly {
+  choice: ApprovalChoice;
+  label: string;
+  detail: string;
+  refuses: boolean;
+}[] = [
+  { choice: "once", label: "Allow once", detail: "This call only.", refuses: false },
+  { choice: "conversation", label: "This conversation", detail: "This tool, in this conversation, without asking again.", refuses: false },
+  { choice: "tool", label: "This tool", detail: "Always, until you revoke it in the settings.", refuses: false },
+  { choice: "server", label: "This server", detail: "Every tool of this server, until you revoke it.", refuses: false },
+  { choice: "refuse", label: "Refuse", detail: "Not this time; the model is told so.", refuses: true },
+  { choice: "never", label: "Never", detail: "Refuse this tool from now on without asking.", refuses: true },
 ];
 
 function runningText(call: ToolCallView): string {

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { demoCall, demoConversations, searchCall } from "../../platform/demo/conversation";
+import { CHIP, demoServers } from "../../platform/demo/servers";
+import { deliveryHint, deliveryText, otherDefects, progressShare, serverHints, stateLook } from "./call";
+import { groupByDay } from "./groups";
+import { composerKey } from "./keys";
+import { customProblems } from "./selection";
+
+const key = (key: string, more: Partial<KeyboardEvent> = {}) => ({
+  key,
+  shiftKey: false,
+  altKey: false,
+  isComposing: false,
+  keyCode: 0,
+  ...more,
+});
+
+describe("a key in the composer", () => {
+  it("sends with Enter alone", () => {
+    expect(composerKey(key("Enter"), false)).toBe("send");
+    expect(composerKey(key("Enter", { shiftKey: true }), false)).toBeNull();
+    expect(composerKey(key("Enter", { altKey: true }), false)).toBeNull();
+    expect(composerKey(key("a"), false)).toBeNull();
+  });
+
+  it("stops with Esc only while something runs", () => {
+    expect(composerKey(key("Escape"), true)).toBe("stop");
+    expect(composerKey(key("Escape"), false)).toBeNull();
+  });
+
+  it("leaves keys to an input method", () => {
+    expect(composerKey(key("Enter", { isComposing: true }), false)).toBeNull();
+    expect(composerKey(key("Enter", { keyCode: 229 }), false)).toBeNull();
+    expect(composerKey(key("Escape", { isComposing: true }), true)).toBeNull();
+  });
+});
+
+describe("a custom choice", () => {
+  const declared = [CHIP.assistant, CHIP.user];
+
+  it("may be any declared variants", () => {
+    expect(customProblems(["user/structured"], declared)).toEqual([]);
+    expect(customProblems(["assistant/content", "user/structured"], declared)).toEqual([]);
+  });
+
+  it("is refused with the rule's number", () => {
+    expect(customProblems(["programmatic/structured"], declared).map((p) => p.rule)).toEqual(["H11"]);
+    expect(customProblems(["user/structured", "user/structured"], declared).map((p) => p.rule)).toEqual(["H13"]);
+    expect(customProblems([], declared).map((p) => p.rule)).toEqual(["H16"]);
+  });
+});
+
+describe("a call in words", () => {
+  it("says how far it is", () => {
+    const say = (state: Parameters<typeof demoCall>[2]) => stateLook(demoCall(1, "t", state)).text;
+    expect(say({ state: { kind: "running", progress: null } })).toBe("running");
+    expect(say({ state: { kind: "running", progress: { done: 2, total: 5, message: null } } })).toBe("running, 40 %");
+    expect(say({ state: { kind: "running", progress: { done: 7, total: null, message: null } } })).toBe("running, 7");
+    expect(say({ elapsed_ms: 84 })).toBe("84 ms");
+    expect(say({ state: { kind: "tool_error" }, elapsed_ms: 1200 })).toBe("the tool reports an error, 1.2 s");
+    expect(say({ state: { kind: "refused" } })).toBe("refused by you");
+  });
+
+  it("never shows more progress than all of it, and none without a total", () => {
+    const share = (done: number, total: number | null) =>
+      progressShare(demoCall(1, "t", { state: { kind: "running", progress: { done, total, message: null } } }));
+    expect([share(7, 5), share(-1, 5), share(1, 0), share(1, null)]).toEqual([1, 0, null, null]);
+  });
+
+  it("says what each consumer got", () => {
+    const [toModel, toUser] = searchCall(7).deliveries;
+    expect(deliveryText(toModel!)).toBe("model 125 B");
+    expect(deliveryHint(toUser!)).toBe("user / structured, as a table, 37 rows, fits its schema");
+    expect(deliveryHint({ ...toUser!, chip: null, door: "policy: content first", verdict: null })).toBe(
+      "by local policy, as a table, 37 rows, policy: content first",
+    );
+  });
+
+  it("tells a defect once", () => {
+    const call = searchCall(7);
+    expect(otherDefects(call)).toEqual([]);
+    expect(otherDefects({ ...call, withheld: [] })).toEqual(call.defects);
+  });
+
+  it("calls what a server says of itself a hint", () => {
+    const tools = demoServers()[0]!.tools;
+    expect(tools.slice(0, 3).map(serverHints)).toEqual([
+      "it only reads",
+      "it only reads",
+      "it changes things and may destroy them",
+    ]);
+    expect(serverHints(null)).toBe("none");
+  });
+});
+
+describe("the list of conversations", () => {
+  it("is grouped by the local day and filtered by title", () => {
+    const noon = new Date(2026, 10, 30, 12).getTime();
+    const all = demoConversations(noon).map((c) => c.summary);
+    const titles = (filter: string) =>
+      groupByDay(all, filter, noon).map((g) => [g.title, ...g.conversations.map((c) => c.title)]);
+    expect(titles("")).toEqual([
+      ["Today", "Globex accounts", "Sunrise pictures", "Deployment check"],
+      ["Earlier", "Budget for Q1", "Wiki links"],
+    ]);
+    expect(titles(" BUDGET ")).toEqual([["Earlier", "Budget for Q1"]]);
+    expect(titles("none")).toEqual([]);
+  });
+});
