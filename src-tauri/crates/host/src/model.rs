@@ -16,10 +16,13 @@ mod listing;
 mod names;
 mod openai;
 mod openai_stream;
+mod raw_object;
 mod schema;
 mod send;
 mod source;
 mod sse;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod wire;
 

@@ -130,7 +130,7 @@ impl ModelError {
             | Self::NotFound { .. }
             | Self::Rejected { .. }
             | Self::RateLimited { .. }
-            | Self::Status { .. } => "Your message is saved; no tool was called.",
+            | Self::Status { .. } => "Your message is saved, and so is every result so far.",
             Self::MidStream { .. }
             | Self::Stalled { .. }
             | Self::Cut { .. }
@@ -155,6 +155,9 @@ impl ModelError {
             }
             Self::RateLimited { retry_after_s: Some(seconds), .. } => format!("Try again in {seconds} seconds."),
             Self::RateLimited { retry_after_s: None, .. } => "Wait a little and try again.".to_owned(),
+            Self::Status { status: 300..400, .. } => {
+                "Correct the address in the settings: it sends requests elsewhere, and Usher does not follow.".to_owned()
+            }
             Self::Status { .. } | Self::MidStream { .. } | Self::Cut { .. } => "Try again.".to_owned(),
             Self::Stalled { .. } => "Try again. A large local model may need longer for its first word.".to_owned(),
             Self::NotUnderstood { .. } => "Check that the address is of an OpenAI-compatible endpoint; it often ends in /v1.".to_owned(),

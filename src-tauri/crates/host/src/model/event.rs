@@ -101,7 +101,8 @@ impl Reply {
         }
     }
 
-    /// The calls, in order. When the answer was cut off, by its limit or otherwise, the last one is cut too and must not be executed.
+    /// The calls, in order. When the answer was cut off, by its limit or otherwise, the last one is cut too and must not be executed. After
+    /// an error none of them is to be executed; they are kept as what the model wrote.
     pub fn calls(&self) -> Vec<ToolCall> {
         let was_cut = matches!(self.finish, None | Some(Finish::Length));
         let last = self.calls.len().saturating_sub(1);

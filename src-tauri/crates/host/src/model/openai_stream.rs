@@ -48,8 +48,11 @@ struct Chunk {
 struct Choice {
     #[serde(default)]
     index: Option<u64>,
-    #[serde(default, alias = "message")]
+    #[serde(default)]
     delta: Option<Delta>,
+    /// A whole answer in place of a stream.
+    #[serde(default)]
+    message: Option<Delta>,
     #[serde(default)]
     finish_reason: Option<String>,
 }
@@ -250,7 +253,7 @@ impl StreamDecoder for ChatDecoder {
         let mut out = Vec::new();
         self.understood |= chunk.choices.is_some();
         for choice in chunk.choices.into_iter().flatten().filter(|it| it.index.unwrap_or(0) == 0) {
-            if let Some(delta) = choice.delta {
+            if let Some(delta) = choice.delta.or(choice.message) {
                 self.delta(delta, &mut out)?;
             }
             if let Some(reason) = choice.finish_reason.filter(|it| !it.is_empty()) {

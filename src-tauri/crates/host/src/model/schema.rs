@@ -4,14 +4,10 @@
 //! needed, rewritten with a recorded reason. A model's arguments are still to be checked against the original. Text that is not
 //! rewritten keeps its exact digits and key order. Deliberately absent: silent changes, and repairs that guess a meaning.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
 use serde_json::Value;
 use usher_protocol::RawJson;
+
+use super::raw_object::{RawObject, raw};
 
 /// The largest schema that is offered, in bytes.
 pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
@@ -139,73 +135,6 @@ impl AdaptedSchema {
         // A model that ignored the wrapping wrote the value itself; then that is what it meant.
         RawObject::of(arguments).and_then(|it| it.get("input").cloned()).unwrap_or_else(|| arguments.clone())
     }
-}
-
-/// A JSON object with its values kept as text and its keys in order.
-#[derive(Debug, Clone, Default)]
-struct RawObject(Vec<(String, RawJson)>);
-
-impl RawObject {
-    fn of(raw: &RawJson) -> Option<Self> {
-        raw.to().ok()
-    }
-
-    fn get(&self, key: &str) -> Option<&RawJson> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
-    }
-
-    fn set(&mut self, key: &str, value: RawJson) {
-        match self.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((key.to_owned(), value)),
-        }
-    }
-
-    fn remove(&mut self, key: &str) -> Option<RawJson> {
-        let at = self.0.iter().position(|(name, _)| name == key)?;
-        Some(self.0.remove(at).1)
-    }
-
-    fn to_json(&self) -> RawJson {
-        let mut text = String::from("{");
-        for (index, (key, value)) in self.0.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            text.push_str(&Value::from(key.as_str()).to_string());
-            text.push(':');
-            text.push_str(value.get());
-        }
-        text.push('}');
-        raw(text)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = RawObject;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject, A::Error> {
-                let mut object = RawObject::default();
-                while let Some((key, value)) = map.next_entry::<String, RawJson>()? {
-                    object.set(&key, value);
-                }
-                Ok(object)
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
-}
-
-/// Text that was put together from JSON is JSON.
-fn raw(text: String) -> RawJson {
-    RawJson::parse(text).unwrap_or_else(|_| Value::Null.into())
 }
 
 fn list(items: &[RawJson]) -> String {

@@ -74,9 +74,9 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            stall: Duration::from_secs(180),
+            stall: Duration::from_secs(300),
             attempts: 3,
-            pause: Duration::from_secs(1),
+            pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
         }
     }

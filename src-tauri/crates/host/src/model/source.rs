@@ -133,6 +133,49 @@ pub struct Span {
     pub source: Source,
 }
 
+impl Source {
+    /// What it is, for people: the message, tool, call or output.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Envelope => "format".to_owned(),
+            Self::Host(text) => text.name().to_owned(),
+            Self::Instructions => "your instructions".to_owned(),
+            Self::Tool { wire_name, part } => match part {
+                ToolPart::Name => format!("tool {wire_name}: name"),
+                ToolPart::Description => format!("tool {wire_name}: description"),
+                ToolPart::Schema => format!("tool {wire_name}: schema"),
+            },
+            Self::User { door, .. } => match door {
+                Door::Typed => "your message".to_owned(),
+                Door::ShownToModel { call_id, selector } => {
+                    format!("shown to the model: {selector} of call {call_id}")
+                }
+                Door::ViewMessage { call_id } => format!("message of the View of call {call_id}"),
+                Door::ViewContext { call_id } => format!("context of the View of call {call_id}"),
+            },
+            Self::Assistant { .. } => "the model's answer".to_owned(),
+            Self::Call { call_id, part } => match part {
+                CallPart::Id => format!("call {call_id}: id"),
+                CallPart::Name => format!("call {call_id}: name"),
+                CallPart::Arguments => format!("call {call_id}: arguments"),
+            },
+            Self::Result { call_id, origin } => match origin {
+                Origin::AssistantContent { block } => {
+                    format!("call {call_id}: assistant/content, block {block}")
+                }
+                Origin::AssistantStructured => format!("call {call_id}: assistant/structured"),
+                Origin::LegacyContent { block } => {
+                    format!("call {call_id}: content, block {block}, by policy")
+                }
+                Origin::LegacyStructured => format!("call {call_id}: structuredContent, by policy"),
+                Origin::Script => format!("call {call_id}: what the script returned"),
+                Origin::ArgumentErrors => format!("call {call_id}: what is wrong with its arguments"),
+                Origin::ProtocolError => format!("call {call_id}: the server's error"),
+            },
+        }
+    }
+}
+
 /// Writes a JSON body once and records the source of every byte. The spans tile the body.
 #[derive(Debug, Default)]
 pub struct BodyWriter {
