@@ -1,1 +1,378 @@
 //! Servers: how they are started, spoken to and ended.
+//!
+//! A [`Connection`] is one open line to one server, cheap to clone; a [`Supervisor`] keeps one alive over crashes. Results come back as
+//! the very text that the server wrote ([`RawJson`]): nothing here reads a payload. Deliberately absent: what to ask a tool for and who
+//! receives what comes back (the engine's), and approval (the conversation's).
+
+mod error;
+mod event;
+mod line;
+mod opening;
+mod process;
+mod search_path;
+mod spec;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod wire;
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::{
+    RoleClient,
+    model::{ClientRequest, CustomRequest, ServerPeerInfo},
+    service::{Peer, PeerRequestOptions, RunningService, ServiceError, serve_directly_with_ct},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use usher_protocol::{
+    RawJson, Revision,
+    codec::{CallRequest, ToolPage, WireDiagnostic, decode_tools, encode_call},
+};
+
+pub use self::{
+    error::{CallError, ConnectError},
+    event::{
+        ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
+    },
+    opening::Greeting,
+    spec::{ConnectionOptions, PathSource, ServerSpec},
+    supervisor::{ServerState, Supervisor},
+};
+use self::{
+    opening::{LinkEnd, Opener},
+    process::Process,
+    search_path::SearchPath,
+    transport::{Beside, Client, RawTransport},
+    wire::{Answered, Reply, Wire},
+};
+
+/// The most pages of a list that are read.
+const MAX_PAGES: usize = 200;
+
+/// A tool's own report of how far it is (2025-11-25 basic/utilities/progress).
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Progress {
+    /// How much is done, in the tool's own measure.
+    pub progress: f64,
+    /// How much there is, if known.
+    #[serde(default)]
+    pub total: Option<f64>,
+    /// What it does now. Untrusted.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// What a caller wants of one call, beside its result.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    /// Where progress goes. Reports that find no room are skipped: a later one says more.
+    pub progress: Option<mpsc::Sender<Progress>>,
+    /// Cancels the call; the server is told. Dropping the call's future does the same.
+    pub cancel: CancellationToken,
+    /// How long the call may take, whatever its progress; [`ConnectionOptions::call_limit`] holds besides.
+    pub timeout: Option<Duration>,
+}
+
+/// An open line to one server.
+#[derive(Clone)]
+pub struct Connection(Arc<Inner>);
+
+struct Inner {
+    peer: Peer<RoleClient>,
+    /// Ends rmcp's loop when the last clone of the connection is dropped, and with it the process.
+    _service: RunningService<RoleClient, Client>,
+    wire: Arc<Wire>,
+    process: Option<Process>,
+    greeting: Greeting,
+    options: ConnectionOptions,
+}
+
+impl Connection {
+    /// Starts a server and finds the revision that both sides speak. Every step is told to `events`.
+    ///
+    /// # Errors
+    /// The server cannot be started, ends, stays silent, or speaks no revision that Usher speaks.
+    pub async fn open(
+        spec: &ServerSpec,
+        options: &ConnectionOptions,
+        events: EventSender,
+    ) -> Result<Self, ConnectError> {
+        let path = SearchPath::of(&options.path).await;
+        let mut opener = ProcessOpener { spec, path, events: events.clone() };
+        Self::open_through(&mut opener, options, &events).await
+    }
+
+    async fn open_through<O: Opener<Link = Link>>(
+        opener: &mut O,
+        options: &ConnectionOptions,
+        events: &EventSender,
+    ) -> Result<Self, ConnectError> {
+        let (link, greeting) = opening::open(opener, options, events).await?;
+        Self::over(link, greeting, options.clone())
+    }
+
+    fn over(link: Link, greeting: Greeting, options: ConnectionOptions) -> Result<Self, ConnectError> {
+        let unusable = |error: serde_json::Error| ConnectError::BadGreeting {
+            method: "initialize",
+            why: format!("the host's own description cannot be written: {error}"),
+        };
+        let version = serde_json::from_value(json!(greeting.revision)).map_err(unusable)?;
+        let info = serde_json::from_value(json!({
+            "protocolVersion": greeting.revision,
+            "clientInfo": options.client_info(),
+            "capabilities": options.client_capabilities(),
+        }))
+        .map_err(unusable)?;
+        let capabilities = serde_json::from_value(json!({})).map_err(unusable)?;
+        let Link { wire, answered, process } = link;
+        let service = serve_directly_with_ct(
+            Client(info),
+            RawTransport::new(Arc::clone(&wire), answered),
+            // From this rmcp knows whether each request carries its revision and capabilities in `_meta`.
+            Some(ServerPeerInfo::new(version, capabilities)),
+            CancellationToken::new(),
+        );
+        let peer = service.peer().clone();
+        Ok(Self(Arc::new(Inner { peer, _service: service, wire, process, greeting, options })))
+    }
+
+    /// The revision that this connection speaks.
+    pub fn revision(&self) -> Revision {
+        self.0.greeting.revision
+    }
+
+    /// What the server said of itself.
+    pub fn greeting(&self) -> &Greeting {
+        &self.0.greeting
+    }
+
+    /// The last lines of stderr, oldest first.
+    pub fn stderr_tail(&self) -> Vec<String> {
+        self.0.process.as_ref().map(Process::stderr).unwrap_or_default()
+    }
+
+    /// How many lines on stdout were not messages.
+    pub fn noise_lines(&self) -> u64 {
+        self.0.wire.noise()
+    }
+
+    /// Every tool that the server lists, over all pages.
+    ///
+    /// # Errors
+    /// The server refuses, ends, or answers with something that is not a list of tools.
+    pub async fn list_tools(&self) -> Result<(ToolPage, Vec<WireDiagnostic>), CallError> {
+        let mut all = ToolPage::default();
+        let mut defects = Vec::new();
+        for result in self.pages("tools/list").await? {
+            let (page, more) = decode_tools(self.revision(), &result)?;
+            all.tools.extend(page.tools);
+            all.rejected.extend(page.rejected);
+            defects.extend(more);
+        }
+        Ok((all, defects))
+    }
+
+    /// Every page of `resources/list`, as it came.
+    ///
+    /// # Errors
+    /// The server refuses or ends.
+    pub async fn list_resources(&self) -> Result<Vec<RawJson>, CallError> {
+        self.pages("resources/list").await
+    }
+
+    /// The result of `resources/read`, as it came.
+    ///
+    /// # Errors
+    /// The server refuses or ends.
+    pub async fn read_resource(&self, uri: &str) -> Result<RawJson, CallError> {
+        self.plain_request("resources/read", json!({"uri": uri})).await
+    }
+
+    /// Calls a tool. Gives the untouched text of the result, to be read by the codec under [`Connection::revision`].
+    ///
+    /// # Errors
+    /// The server refuses or ends, the call is cancelled or takes too long, or its answer is not JSON.
+    pub async fn call(&self, call: &CallRequest, options: CallOptions) -> Result<RawJson, CallError> {
+        let params = encode_call(self.revision(), call)
+            .map_err(|error| CallError::Unwritable { why: error.to_string() })?;
+        let limit = self.0.options.call_limit;
+        let limit = options.timeout.map_or(limit, |it| it.min(limit));
+        self.request("tools/call", params, limit, options.progress, &options.cancel).await
+    }
+
+    /// Ends the server: its input is closed, then its process group is signalled. Waits until all of it is gone.
+    pub async fn close(&self) -> Exit {
+        if let Some(process) = &self.0.process {
+            process.wanted();
+        }
+        self.0.wire.closing().cancel();
+        self.closed().await
+    }
+
+    /// Waits until the server is gone, by whoever's doing.
+    pub async fn closed(&self) -> Exit {
+        self.0.wire.closing().cancelled().await;
+        match &self.0.process {
+            Some(process) => process.ended().await,
+            None => Exit { status: "the stream ended".to_owned(), ..Exit::default() },
+        }
+    }
+
+    async fn pages(&self, method: &'static str) -> Result<Vec<RawJson>, CallError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Page {
+            #[serde(default)]
+            next_cursor: Option<String>,
+        }
+        let mut pages = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        let mut params = json!({});
+        loop {
+            let result = self.plain_request(method, params).await?;
+            let next = result.to::<Page>().ok().and_then(|it| it.next_cursor);
+            pages.push(result);
+            let Some(cursor) = next else { return Ok(pages) };
+            // A cursor that comes again would never end.
+            if pages.len() >= MAX_PAGES || !seen.insert(cursor.clone()) {
+                return Err(CallError::Endless { pages: pages.len() });
+            }
+            params = json!({"cursor": cursor});
+        }
+    }
+
+    async fn plain_request(&self, method: &'static str, params: Value) -> Result<RawJson, CallError> {
+        let limit = self.0.options.request_timeout;
+        self.request(method, params.into(), limit, None, &CancellationToken::new()).await
+    }
+
+    async fn request(
+        &self,
+        method: &'static str,
+        params: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<RawJson, CallError> {
+        if cancel.is_cancelled() {
+            return Err(CallError::Cancelled);
+        }
+        let (reply, answer) = oneshot::channel();
+        let beside = Beside::new(params, reply, progress);
+        let mut guard = Guard { beside: &beside, wire: &self.0.wire, reason: "the caller went away" };
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.exchange(method, beside.clone(), answer) => outcome,
+            () = cancel.cancelled() => {
+                guard.reason = "cancelled by the user";
+                Err(Ended::Known(CallError::Cancelled))
+            }
+            () = tokio::time::sleep(limit) => {
+                guard.reason = "it took too long";
+                Err(Ended::Known(CallError::TimedOut { seconds: limit.as_secs() }))
+            }
+        };
+        drop(guard);
+        match outcome {
+            Ok(Reply::Result(result)) => Ok(result),
+            Ok(Reply::Error(error)) => {
+                Err(CallError::Server { code: error.code, message: error.message, data: error.data })
+            }
+            Ok(Reply::Unreadable(why)) => Err(CallError::Unreadable { why }),
+            Err(Ended::Known(error)) => Err(error),
+            // How it ended is known a moment after its output did.
+            Err(Ended::Closed) => Err(CallError::Closed { exit: self.closed().await }),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        method: &'static str,
+        beside: Beside,
+        mut answer: oneshot::Receiver<Reply>,
+    ) -> Result<Reply, Ended> {
+        let mut request = CustomRequest::new(method, None);
+        request.extensions.insert(beside);
+        let request = ClientRequest::CustomRequest(request);
+        let sent = self.0.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
+        let told = match sent {
+            Ok(handle) => handle.rx.await,
+            Err(_) => return Err(Ended::Closed),
+        };
+        // The answer is there before rmcp is told of it, even if rmcp ended in between.
+        if let Ok(reply) = answer.try_recv() {
+            return Ok(reply);
+        }
+        match told {
+            Ok(Err(ServiceError::TransportSend(error))) => {
+                Err(Ended::Known(CallError::Unwritable { why: error.error.to_string() }))
+            }
+            Ok(Ok(_) | Err(_)) | Err(_) => Err(Ended::Closed),
+        }
+    }
+}
+
+/// Why there is no reply.
+enum Ended {
+    Known(CallError),
+    Closed,
+}
+
+/// Gives a request up when its future is dropped or ends without an answer. Does nothing after one.
+struct Guard<'a> {
+    beside: &'a Beside,
+    wire: &'a Wire,
+    reason: &'static str,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.beside.abandon(self.wire, self.reason);
+    }
+}
+
+/// A stream to a server, and its process.
+struct Link {
+    wire: Arc<Wire>,
+    answered: Answered,
+    process: Option<Process>,
+}
+
+impl LinkEnd for Link {
+    fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    async fn exit(&self) -> Exit {
+        match &self.process {
+            Some(process) => process.ended().await,
+            None => Exit { status: "the stream ended".to_owned(), ..Exit::default() },
+        }
+    }
+
+    fn stderr(&self) -> Vec<String> {
+        self.process.as_ref().map(Process::stderr).unwrap_or_default()
+    }
+}
+
+struct ProcessOpener<'a> {
+    spec: &'a ServerSpec,
+    path: SearchPath,
+    events: EventSender,
+}
+
+impl Opener for ProcessOpener<'_> {
+    type Link = Link;
+
+    async fn open(&mut self) -> Result<Link, ConnectError> {
+        let closing = CancellationToken::new();
+        let (process, stdout, stdin) =
+            Process::start(self.spec, &self.path, self.events.clone(), closing.clone())?;
+        let (wire, answered) = Wire::start(stdout, stdin, self.events.clone(), closing);
+        Ok(Link { wire, answered, process: Some(process) })
+    }
+}

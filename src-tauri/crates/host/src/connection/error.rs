@@ -1,0 +1,189 @@
+//! What goes wrong with a server, said so that a person can act on it.
+
+use usher_protocol::{RawJson, Revision, codec::DecodeError};
+
+use super::event::Exit;
+
+/// A server could not be reached. `Display` says what happened; [`ConnectError::todo`] what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// There is no such command.
+    #[error("the command {command:?} was not found. Searched: {}", searched(path))]
+    CommandNotFound {
+        /// As configured.
+        command: String,
+        /// The folders that were searched.
+        path: Vec<String>,
+    },
+    /// The working folder does not exist.
+    #[error("the folder {folder:?}, in which the server should run, does not exist")]
+    NoFolder {
+        /// As configured.
+        folder: String,
+    },
+    /// The operating system refused to start it.
+    #[error("{command:?} could not be started: {why}")]
+    NotStarted {
+        /// The file.
+        command: String,
+        /// What the system says.
+        why: String,
+    },
+    /// It ended before it answered.
+    #[error("the server ended before it answered ({}){}", exit.status, last_lines(&exit.stderr))]
+    ExitedAtStart {
+        /// How.
+        exit: Exit,
+    },
+    /// It did not answer in time.
+    #[error("the server did not answer within {seconds} s{}", last_lines(stderr))]
+    Silent {
+        /// How long the host waited.
+        seconds: u64,
+        /// The last lines of stderr.
+        stderr: Vec<String>,
+    },
+    /// It speaks other revisions.
+    #[error("the server speaks {}, of which Usher speaks none", list(supported))]
+    NoCommonRevision {
+        /// What it speaks.
+        supported: Vec<String>,
+    },
+    /// It refused to open.
+    #[error("the server refused {method}: {message} ({code})")]
+    Refused {
+        /// The opening request.
+        method: &'static str,
+        /// The error's code.
+        code: i64,
+        /// The error's message.
+        message: String,
+    },
+    /// Its answer to the opening request has the wrong shape.
+    #[error("the server's answer to {method} cannot be used: {why}")]
+    BadGreeting {
+        /// The opening request.
+        method: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl ConnectError {
+    /// What the person can do about it.
+    pub fn todo(&self) -> String {
+        match self {
+            Self::CommandNotFound { command, .. } => format!(
+                "Install it, or give the full path of {command:?} in the server's settings. If it works in your terminal, run `which {command}` there and use what it prints."
+            ),
+            Self::NoFolder { .. } => "Create the folder, or choose another one in the server's settings.".to_owned(),
+            Self::NotStarted { .. } => {
+                "Check that the file is a program and that you may run it (on Unix: `chmod +x`).".to_owned()
+            }
+            Self::ExitedAtStart { .. } => {
+                "Read the lines above: they are the server's own. Often an argument, a key or a package is missing. Then restart it.".to_owned()
+            }
+            Self::Silent { .. } => {
+                "Check that the command starts an MCP server on stdio. If it was downloading something, restart it.".to_owned()
+            }
+            Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
+            Self::Refused { .. } | Self::BadGreeting { .. } => {
+                "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()
+            }
+        }
+    }
+}
+
+/// A request to a server failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The server answered with an error (JSON-RPC 2.0, "Error object").
+    #[error("the server refused: {message} ({code})")]
+    Server {
+        /// A JSON-RPC or MCP error code.
+        code: i64,
+        /// What happened, in the server's words. Untrusted.
+        message: String,
+        /// Details, as they came.
+        data: Option<RawJson>,
+    },
+    /// The server ended, or its output did. Whether the request took effect is not known.
+    #[error("the server ended while the request was under way ({}){}", exit.status, last_lines(&exit.stderr))]
+    Closed {
+        /// How.
+        exit: Exit,
+    },
+    /// The caller cancelled it. Whether the request took effect is not known.
+    #[error("the request was cancelled")]
+    Cancelled,
+    /// It took too long, and was cancelled.
+    #[error("the server did not answer within {seconds} s; the request was cancelled")]
+    TimedOut {
+        /// How long the host waited.
+        seconds: u64,
+    },
+    /// The answer came, but cannot be read.
+    #[error("the server's answer cannot be read: {why}")]
+    Unreadable {
+        /// What is wrong.
+        why: String,
+    },
+    /// The answer does not have the shape of the method's result.
+    #[error(transparent)]
+    Shape(#[from] DecodeError),
+    /// There are more pages than the host reads.
+    #[error("the server lists more than {pages} pages")]
+    Endless {
+        /// How many were read.
+        pages: usize,
+    },
+    /// The server is not connected.
+    #[error("the server is not connected: {state}")]
+    NotConnected {
+        /// What it is instead.
+        state: String,
+    },
+    /// The request cannot be written.
+    #[error("the request cannot be written: {why}")]
+    Unwritable {
+        /// What is wrong.
+        why: String,
+    },
+    /// The request needs a revision that the connection does not have.
+    #[error("this connection speaks {spoken}; the request was meant for {wanted}")]
+    Revision {
+        /// What was negotiated.
+        spoken: Revision,
+        /// What was asked for.
+        wanted: Revision,
+    },
+}
+
+impl CallError {
+    /// What the person can do about it.
+    pub fn todo(&self) -> &'static str {
+        match self {
+            Self::Server { .. } => "The server is still connected. Check what it was asked for.",
+            Self::Closed { .. } => "The server is started again by itself. Check whether the action took effect before you repeat it.",
+            Self::Cancelled | Self::TimedOut { .. } => "Check whether the action took effect before you repeat it.",
+            Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } => {
+                "The server is still connected. Open its wire log, and report this to its authors."
+            }
+            Self::NotConnected { .. } => "Start the server, or look at why it does not start.",
+            Self::Unwritable { .. } | Self::Revision { .. } => "Nothing was sent.",
+        }
+    }
+}
+
+fn searched(path: &[String]) -> String {
+    if path.is_empty() { "nothing, PATH is empty".to_owned() } else { path.join(", ") }
+}
+
+fn list(revisions: &[String]) -> String {
+    if revisions.is_empty() { "no revision that it names".to_owned() } else { revisions.join(", ") }
+}
+
+fn last_lines(stderr: &[String]) -> String {
+    let shown = &stderr[stderr.len().saturating_sub(8)..];
+    if shown.is_empty() { String::new() } else { format!(". Its last lines:\n{}", shown.join("\n")) }
+}

@@ -1,0 +1,400 @@
+//! Finding the revision that both sides speak.
+//!
+//! 2026-07-28 basic/transports/stdio, "Backward Compatibility": `server/discover` first, with the newest revision; an error of the
+//! modern era says which revision to use instead; anything else, and silence, means the handshake of 2025-11-25. Each step is told.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use usher_protocol::{
+    RawJson, Revision,
+    jsonrpc::{ErrorObject, Message},
+};
+
+use super::{
+    error::ConnectError,
+    event::{EventSender, Exit},
+    spec::ConnectionOptions,
+    wire::{Reply, Wire},
+};
+
+/// What a server said of itself when the connection was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeting {
+    /// The revision that the connection speaks.
+    pub revision: Revision,
+    /// What the server calls itself. For display only (2026-07-28 basic, "_meta").
+    pub server_name: Option<String>,
+    /// Its version. For display only.
+    pub server_version: Option<String>,
+    /// What it says about its use. Untrusted.
+    pub instructions: Option<String>,
+    /// Its capabilities, an object, as they came.
+    pub capabilities: RawJson,
+    /// Give this to [`ConnectionOptions::remembered`] next time; set when the server met the probe with silence, so that the wait is
+    /// not repeated.
+    pub remember: Option<Revision>,
+    /// How the revision was found, one sentence a step.
+    pub steps: Vec<String>,
+}
+
+impl Greeting {
+    /// Whether the server advertises an extension.
+    pub fn has_extension(&self, id: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Capabilities {
+            #[serde(default)]
+            extensions: std::collections::BTreeMap<String, RawJson>,
+        }
+        self.capabilities.to::<Capabilities>().is_ok_and(|it| it.extensions.contains_key(id))
+    }
+
+    /// Whether the server advertises a core capability, such as `resources`.
+    pub fn has_capability(&self, name: &str) -> bool {
+        self.capabilities.to::<std::collections::BTreeMap<String, RawJson>>().is_ok_and(|it| it.contains_key(name))
+    }
+}
+
+/// A fresh stream to the server, for each attempt.
+pub(super) trait Opener: Send {
+    /// What an attempt holds beside its wire, such as a process.
+    type Link: LinkEnd;
+
+    /// Starts the server anew.
+    fn open(&mut self) -> impl Future<Output = Result<Self::Link, ConnectError>> + Send;
+}
+
+/// One attempt's stream.
+pub(super) trait LinkEnd: Send {
+    fn wire(&self) -> &Wire;
+    /// Waits a moment for the end of the server and says how it was.
+    fn exit(&self) -> impl Future<Output = Exit> + Send;
+    /// The last lines of stderr.
+    fn stderr(&self) -> Vec<String>;
+}
+
+/// How a probe ended.
+enum Probe {
+    Modern(Box<Greeting>),
+    /// The handshake is to be tried on the same stream.
+    Legacy,
+    /// Nothing came; the answer may still come.
+    Silent(oneshot::Receiver<Reply>),
+    /// The stream ended.
+    Gone,
+}
+
+/// Finds the revision. Gives the stream that speaks it.
+pub(super) async fn open<O: Opener>(
+    opener: &mut O,
+    options: &ConnectionOptions,
+    events: &EventSender,
+) -> Result<(O::Link, Greeting), ConnectError> {
+    let mut opening = Opening { options, events, steps: Vec::new(), requests: 0 };
+    let mut link = opener.open().await?;
+    let remembered = options.remembered.filter(|it| it.has_handshake());
+    if let Some(revision) = remembered {
+        opening.step(Some(revision), false, format!("Last time the server spoke {revision} and did not answer the probe, so the handshake comes first."));
+    } else if options.newest.has_handshake() {
+        opening.step(Some(options.newest), false, format!("Nothing newer than {} is wanted, so the handshake comes first.", options.newest));
+    } else {
+        match opening.probe(link.wire()).await? {
+            Probe::Modern(greeting) => return Ok((link, opening.settle(*greeting))),
+            Probe::Gone => {
+                let exit = link.exit().await;
+                opening.step(None, true, format!("The server ended when it was asked server/discover ({}); it is started again with the handshake.", exit.status));
+                link = opener.open().await?;
+            }
+            probe @ (Probe::Legacy | Probe::Silent(_)) => {
+                let late = if let Probe::Silent(late) = probe { Some(late) } else { None };
+                let silent = late.is_some();
+                match opening.handshake(&link, late).await {
+                    Ok(mut greeting) => {
+                        greeting.remember = Some(greeting.revision).filter(|it| silent && it.has_handshake());
+                        return Ok((link, opening.settle(greeting)));
+                    }
+                    Err(error @ (ConnectError::NoCommonRevision { .. } | ConnectError::Refused { .. })) => {
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        let text = format!("The handshake failed after the probe ({error}); the server is started again and not probed.");
+                        opening.step(None, true, text);
+                        drop(link);
+                        link = opener.open().await?;
+                    }
+                }
+            }
+        }
+    }
+    match opening.handshake(&link, None).await {
+        Ok(mut greeting) => {
+            greeting.remember = remembered.map(|_| greeting.revision);
+            Ok((link, opening.settle(greeting)))
+        }
+        Err(error) if remembered.is_some() && !options.newest.has_handshake() => {
+            opening.step(None, false, format!("The handshake failed ({error}); perhaps the server was updated, so it is probed."));
+            drop(link);
+            let link = opener.open().await?;
+            match opening.probe(link.wire()).await? {
+                Probe::Modern(greeting) => Ok((link, opening.settle(*greeting))),
+                Probe::Legacy | Probe::Silent(_) | Probe::Gone => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct Opening<'a> {
+    options: &'a ConnectionOptions,
+    events: &'a EventSender,
+    steps: Vec<String>,
+    requests: i64,
+}
+
+impl Opening<'_> {
+    fn step(&mut self, revision: Option<Revision>, fallback: bool, text: String) {
+        self.steps.push(text.clone());
+        self.events.step(revision, fallback, text);
+    }
+
+    fn settle(&mut self, mut greeting: Greeting) -> Greeting {
+        let name = greeting.server_name.as_deref().unwrap_or("The server");
+        self.step(Some(greeting.revision), false, format!("{name} speaks {}.", greeting.revision));
+        greeting.steps = std::mem::take(&mut self.steps);
+        greeting
+    }
+
+    async fn request(&mut self, wire: &Wire, method: &'static str, params: Value) -> oneshot::Receiver<Reply> {
+        self.requests += 1;
+        wire.request(self.requests, method, params.into()).await
+    }
+
+    /// Asks `server/discover` under each revision of the modern era until one is settled.
+    async fn probe(&mut self, wire: &Wire) -> Result<Probe, ConnectError> {
+        let offers: Vec<Revision> =
+            Revision::ALL.into_iter().rev().filter(|it| it.has_request_meta() && *it <= self.options.newest).collect();
+        let mut left = offers.clone();
+        let mut next = left.first().copied();
+        while let Some(revision) = next {
+            left.retain(|it| *it != revision);
+            self.step(Some(revision), false, format!("Asked server/discover under {revision}."));
+            let params = json!({"_meta": {
+                "io.modelcontextprotocol/protocolVersion": revision,
+                "io.modelcontextprotocol/clientInfo": self.options.client_info(),
+                "io.modelcontextprotocol/clientCapabilities": self.options.client_capabilities(),
+            }});
+            let mut answer = self.request(wire, "server/discover", params).await;
+            let Ok(reply) = tokio::time::timeout(self.options.probe_timeout, &mut answer).await else {
+                let seconds = text_of(self.options.probe_timeout);
+                self.step(None, true, format!("No answer within {seconds} s; trying the handshake as well."));
+                return Ok(Probe::Silent(answer));
+            };
+            match reply {
+                Err(_) => return Ok(Probe::Gone),
+                Ok(Reply::Result(result)) => return self.discovered(&offers, &result),
+                Ok(Reply::Unreadable(why)) => {
+                    self.step(None, true, format!("The answer to server/discover cannot be read ({why}); trying the handshake."));
+                    return Ok(Probe::Legacy);
+                }
+                Ok(Reply::Error(error)) if error.code == ErrorObject::UNSUPPORTED_REVISION => {
+                    let supported = supported(&error);
+                    next = match &supported {
+                        // Not said which, so the others are tried.
+                        None => left.first().copied(),
+                        Some(names) => left.iter().copied().find(|it| names.iter().any(|name| name == it.as_str())),
+                    };
+                    let names = supported.unwrap_or_default();
+                    self.step(next, true, format!("The server does not speak {revision}; it speaks {}.", join(&names)));
+                    if next.is_none() {
+                        return if speaks_handshake(&names) {
+                            Ok(Probe::Legacy)
+                        } else {
+                            Err(ConnectError::NoCommonRevision { supported: names })
+                        };
+                    }
+                }
+                // Recognised errors of the modern era are no sign of an old server.
+                Ok(Reply::Error(error)) if matches!(error.code, -32021 | -32020) => {
+                    return Err(refused("server/discover", error));
+                }
+                Ok(Reply::Error(error)) => {
+                    self.step(None, true, format!("The server does not know server/discover ({error}); trying the handshake."));
+                    return Ok(Probe::Legacy);
+                }
+            }
+        }
+        Ok(Probe::Legacy)
+    }
+
+    fn discovered(&mut self, offers: &[Revision], result: &RawJson) -> Result<Probe, ConnectError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Wire {
+            supported_versions: Vec<String>,
+            #[serde(default)]
+            capabilities: Option<RawJson>,
+            #[serde(default)]
+            instructions: Option<String>,
+            #[serde(default)]
+            server_info: Option<Implementation>,
+            #[serde(rename = "_meta", default)]
+            meta: Option<Meta>,
+        }
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(rename = "io.modelcontextprotocol/serverInfo", default)]
+            server_info: Option<Implementation>,
+        }
+        let wire: Wire = match result.to() {
+            Ok(wire) => wire,
+            Err(error) => {
+                self.step(None, true, format!("The answer to server/discover is not one ({error}); trying the handshake."));
+                return Ok(Probe::Legacy);
+            }
+        };
+        let named = |it: &Revision| wire.supported_versions.iter().any(|name| name == it.as_str());
+        let Some(revision) = offers.iter().copied().find(named) else {
+            if speaks_handshake(&wire.supported_versions) {
+                let text = format!("The server speaks {}; trying the handshake.", join(&wire.supported_versions));
+                self.step(None, true, text);
+                return Ok(Probe::Legacy);
+            }
+            return Err(ConnectError::NoCommonRevision { supported: wire.supported_versions });
+        };
+        let server = wire.meta.and_then(|it| it.server_info).or(wire.server_info).unwrap_or_default();
+        Ok(Probe::Modern(Box::new(greeting(revision, server, wire.instructions, wire.capabilities))))
+    }
+
+    /// The handshake. A late answer to the probe settles it too: both were asked, and the first good answer counts.
+    async fn handshake<L: LinkEnd>(
+        &mut self,
+        link: &L,
+        late: Option<oneshot::Receiver<Reply>>,
+    ) -> Result<Greeting, ConnectError> {
+        let newest = self.options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
+        self.step(Some(newest), false, format!("Sent initialize, offering {newest}."));
+        let params = json!({
+            "protocolVersion": newest,
+            "capabilities": self.options.client_capabilities(),
+            "clientInfo": self.options.client_info(),
+        });
+        let answer = self.request(link.wire(), "initialize", params).await;
+        let deadline = tokio::time::sleep(self.options.handshake_timeout);
+        tokio::pin!(deadline, answer);
+        let mut late = late;
+        let reply = loop {
+            tokio::select! {
+                reply = &mut answer => break reply,
+                reply = wait(&mut late), if late.is_some() => {
+                    late = None;
+                    if let Ok(Reply::Result(result)) = reply
+                        && let Probe::Modern(greeting) = self.discovered_late(&result)? {
+                        return Ok(*greeting);
+                    }
+                }
+                () = &mut deadline => {
+                    let seconds = self.options.handshake_timeout.as_secs();
+                    return Err(ConnectError::Silent { seconds, stderr: link.stderr() });
+                }
+            }
+        };
+        match reply {
+            Ok(Reply::Result(result)) => self.initialized(link.wire(), &result).await,
+            Ok(Reply::Error(error)) => Err(refused("initialize", error)),
+            Ok(Reply::Unreadable(why)) => Err(ConnectError::BadGreeting { method: "initialize", why }),
+            Err(_) => Err(ConnectError::ExitedAtStart { exit: link.exit().await }),
+        }
+    }
+
+    fn discovered_late(&mut self, result: &RawJson) -> Result<Probe, ConnectError> {
+        let offers: Vec<Revision> =
+            Revision::ALL.into_iter().rev().filter(|it| it.has_request_meta() && *it <= self.options.newest).collect();
+        self.step(None, false, "The answer to server/discover came late.".to_owned());
+        self.discovered(&offers, result)
+    }
+
+    async fn initialized(&mut self, wire: &Wire, result: &RawJson) -> Result<Greeting, ConnectError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answer {
+            protocol_version: String,
+            #[serde(default)]
+            capabilities: Option<RawJson>,
+            #[serde(default)]
+            server_info: Option<Implementation>,
+            #[serde(default)]
+            instructions: Option<String>,
+        }
+        let answer: Answer = result
+            .to()
+            .map_err(|error| ConnectError::BadGreeting { method: "initialize", why: error.to_string() })?;
+        let revision: Option<Revision> = answer.protocol_version.parse().ok();
+        let Some(revision) = revision.filter(|it| it.has_handshake()) else {
+            return Err(ConnectError::NoCommonRevision { supported: vec![answer.protocol_version] });
+        };
+        if revision < self.options.newest.min(Revision::NEWEST_WITH_HANDSHAKE) {
+            self.step(Some(revision), true, format!("The server answered initialize with {revision}."));
+        }
+        wire.send(Message::Notification { method: "notifications/initialized".to_owned(), params: None }).await;
+        let server = answer.server_info.unwrap_or_default();
+        Ok(greeting(revision, server, answer.instructions, answer.capabilities))
+    }
+}
+
+async fn wait(late: &mut Option<oneshot::Receiver<Reply>>) -> Result<Reply, oneshot::error::RecvError> {
+    match late {
+        Some(answer) => answer.await,
+        None => std::future::pending().await,
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct Implementation {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    version: Option<String>,
+}
+
+fn greeting(
+    revision: Revision,
+    server: Implementation,
+    instructions: Option<String>,
+    capabilities: Option<RawJson>,
+) -> Greeting {
+    Greeting {
+        revision,
+        server_name: server.name,
+        server_version: server.version,
+        instructions,
+        capabilities: capabilities.filter(RawJson::is_object).unwrap_or_else(|| json!({}).into()),
+        remember: None,
+        steps: Vec::new(),
+    }
+}
+
+fn supported(error: &ErrorObject) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    error.data.as_ref()?.to::<Data>().ok().map(|it| it.supported)
+}
+
+fn speaks_handshake(names: &[String]) -> bool {
+    Revision::ALL.into_iter().any(|it| it.has_handshake() && names.iter().any(|name| name == it.as_str()))
+}
+
+fn refused(method: &'static str, error: ErrorObject) -> ConnectError {
+    ConnectError::Refused { method, code: error.code, message: error.message }
+}
+
+fn join(names: &[String]) -> String {
+    if names.is_empty() { "revisions that it does not name".to_owned() } else { names.join(", ") }
+}
+
+fn text_of(duration: Duration) -> String {
+    format!("{:.1}", duration.as_secs_f64())
+}

@@ -1,0 +1,91 @@
+//! What is known of a server before it is started, and how the host behaves towards it.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use serde_json::{Value, json};
+use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
+
+/// A server that is spoken to over its standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerSpec {
+    /// Names it within the application.
+    pub id: String,
+    /// Names it for people.
+    pub name: String,
+    /// A program: a name that is looked up, or a path.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables that are set for it, beside those of the host.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; the host's own folder if absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// How the host behaves towards a server.
+#[derive(Debug, Clone)]
+pub struct ConnectionOptions {
+    /// What the host calls itself.
+    pub client_name: String,
+    /// Its version.
+    pub client_version: String,
+    /// Whether the MCP Apps extension is advertised.
+    pub ui_extension: bool,
+    /// The newest revision that is offered; earlier ones follow. Lower it to repeat a request under an earlier one (rule H09).
+    pub newest: Revision,
+    /// What [`super::Greeting::remember`] said last time: a server of the handshake era that met the probe with silence.
+    pub remembered: Option<Revision>,
+    /// How long `server/discover` may stay unanswered before the handshake is tried.
+    pub probe_timeout: Duration,
+    /// How long the handshake may stay unanswered. Long, because `npx` may be downloading.
+    pub handshake_timeout: Duration,
+    /// How long requests other than calls may take.
+    pub request_timeout: Duration,
+    /// How long a call may take at most, whatever its own timeout and progress say.
+    pub call_limit: Duration,
+    /// Where commands are looked up.
+    pub path: PathSource,
+}
+
+impl Default for ConnectionOptions {
+    fn default() -> Self {
+        Self {
+            client_name: "usher".to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ui_extension: true,
+            newest: Revision::NEWEST,
+            remembered: None,
+            probe_timeout: Duration::from_secs(3),
+            handshake_timeout: Duration::from_mins(1),
+            request_timeout: Duration::from_mins(1),
+            call_limit: Duration::from_mins(10),
+            path: PathSource::LoginShell,
+        }
+    }
+}
+
+impl ConnectionOptions {
+    pub(super) fn client_info(&self) -> Value {
+        json!({"name": self.client_name, "title": "Usher", "version": self.client_version})
+    }
+
+    /// Roots, sampling and elicitation are not advertised, so that no server may ask for them.
+    pub(super) fn client_capabilities(&self) -> Value {
+        if self.ui_extension {
+            json!({"extensions": {UI_EXTENSION: {"mimeTypes": [UI_MIME]}}})
+        } else {
+            json!({})
+        }
+    }
+}
+
+/// Where commands are looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathSource {
+    /// The `PATH` that a login shell has, then the host's own: an application that was not started from a terminal has a poor one.
+    LoginShell,
+    /// The host's own.
+    Inherited,
+    /// This one.
+    Given(OsString),
+}

@@ -1,0 +1,397 @@
+//! One stream of messages in each direction, and who waits for what.
+//!
+//! The reader splits a line without reading what it carries, and gives the untouched text to whoever asked. Deliberately absent: what
+//! the requests are, and the process at the other end.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::{mpsc, oneshot},
+};
+use tokio_util::sync::CancellationToken;
+use usher_protocol::{
+    RawJson,
+    jsonrpc::{ErrorObject, Id, Message},
+};
+
+use super::{
+    Progress,
+    event::{ConnectionEvent, Direction, EventSender, cut},
+    line::{MAX_LINE, ReadLine, Sorted, read_line, sort},
+};
+
+/// What came for a request.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Result(RawJson),
+    Error(ErrorObject),
+    Unreadable(String),
+}
+
+struct Waiting {
+    method: String,
+    reply: oneshot::Sender<Reply>,
+    /// Whether rmcp waits for the identifier too.
+    through_rmcp: bool,
+    progress: Option<mpsc::Sender<Progress>>,
+}
+
+/// The requests that are under way.
+#[derive(Default)]
+struct Requests {
+    waiting: HashMap<i64, Waiting>,
+    closed: bool,
+}
+
+/// Both directions of a connection to one server.
+pub(super) struct Wire {
+    requests: Mutex<Requests>,
+    outgoing: mpsc::Sender<String>,
+    answered: mpsc::UnboundedSender<i64>,
+    events: EventSender,
+    noise: AtomicU64,
+    closing: CancellationToken,
+}
+
+/// The identifiers of requests that rmcp waits for, as they are answered. Ends with the server's output.
+pub(super) type Answered = mpsc::UnboundedReceiver<i64>;
+
+/// A request that the host itself numbers; those of rmcp count up from zero.
+const FIRST_OWN_ID: i64 = 2_000_000_000;
+
+impl Wire {
+    /// Starts to read and write. Both end when `closing` is cancelled; reading also ends with the stream, and cancels `closing`.
+    pub(super) fn start<R, W>(
+        reader: R,
+        writer: W,
+        events: EventSender,
+        closing: CancellationToken,
+    ) -> (Arc<Self>, Answered)
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let (outgoing, lines) = mpsc::channel(256);
+        let (answered, answers) = mpsc::unbounded_channel();
+        let wire = Arc::new(Self {
+            requests: Mutex::default(),
+            outgoing,
+            answered,
+            events,
+            noise: AtomicU64::new(0),
+            closing: closing.clone(),
+        });
+        tokio::spawn(write_lines(writer, lines, closing));
+        tokio::spawn(Arc::clone(&wire).read_lines(reader));
+        (wire, answers)
+    }
+
+    /// Cancelled when the connection ends, by either side.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    /// How many lines on stdout were not messages.
+    pub(super) fn noise(&self) -> u64 {
+        self.noise.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request outside of rmcp: those that find the revision.
+    pub(super) async fn request(
+        &self,
+        number: i64,
+        method: &'static str,
+        params: RawJson,
+    ) -> oneshot::Receiver<Reply> {
+        let (reply, answer) = oneshot::channel();
+        let id = FIRST_OWN_ID + number;
+        self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: false, progress: None });
+        self.send(Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) }).await;
+        answer
+    }
+
+    /// Notes that rmcp sends a request now.
+    pub(super) fn expect_through_rmcp(
+        &self,
+        id: i64,
+        method: &str,
+        reply: oneshot::Sender<Reply>,
+        progress: Option<mpsc::Sender<Progress>>,
+    ) {
+        self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: true, progress });
+    }
+
+    fn expect(&self, id: i64, waiting: Waiting) {
+        self.with(|requests| {
+            if !requests.closed {
+                requests.waiting.insert(id, waiting);
+            }
+        });
+    }
+
+    /// Writes a message, waiting while the server does not read.
+    pub(super) async fn send(&self, message: Message) {
+        // If nobody writes any more, the connection is closed, and whoever waits for an answer is told.
+        self.send_line(self.line(&message)).await;
+    }
+
+    /// Queues a message without waiting; gives the line back if the queue is full.
+    pub(super) fn queue(&self, message: &Message) -> Result<(), String> {
+        match self.outgoing.try_send(self.line(message)) {
+            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
+            Err(mpsc::error::TrySendError::Full(line)) => Err(line),
+        }
+    }
+
+    /// Writes a line that [`Wire::queue`] gave back.
+    pub(super) async fn send_line(&self, line: String) {
+        let _closed = self.outgoing.send(line).await;
+    }
+
+    fn line(&self, message: &Message) -> String {
+        let line = message.to_line();
+        let title = match message {
+            Message::Request { method, .. } | Message::Notification { method, .. } => method.clone(),
+            Message::Response { .. } => "result".to_owned(),
+            Message::Error { .. } => "error".to_owned(),
+        };
+        self.events.tell(ConnectionEvent::Line {
+            direction: Direction::ToServer,
+            title,
+            text: cut(&line),
+            bytes: line.len(),
+        });
+        line
+    }
+
+    /// Gives up a request: its answer is ignored from now on, and the server is told (2025-11-25 basic/utilities/cancellation).
+    pub(super) fn abandon(&self, id: i64, reason: &str) {
+        if self.with(|requests| requests.waiting.remove(&id)).is_none() {
+            return;
+        }
+        // rmcp forgets the request when it is told of an answer.
+        let _gone = self.answered.send(id);
+        let params = serde_json::json!({"requestId": id, "reason": reason});
+        let told = Message::Notification {
+            method: "notifications/cancelled".to_owned(),
+            params: Some(params.into()),
+        };
+        if self.queue(&told).is_err() {
+            self.events.defect("The server does not read its input; it was not told that a request was cancelled.");
+        }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Requests) -> T) -> T {
+        act(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn read_lines<R: AsyncRead + Unpin>(self: Arc<Self>, reader: R) {
+        let mut reader = BufReader::with_capacity(64 * 1024, reader);
+        loop {
+            let line = tokio::select! {
+                line = read_line(&mut reader, MAX_LINE) => line,
+                () = self.closing.cancelled() => break,
+            };
+            match line {
+                Ok(Some(line)) => self.take_line(line).await,
+                Ok(None) => break,
+                Err(error) => {
+                    self.events.defect(format!("The server's output could not be read: {error}"));
+                    break;
+                }
+            }
+        }
+        self.closing.cancel();
+        // Dropping what they wait on tells everyone that no answer comes.
+        let waiting = self.with(|requests| {
+            requests.closed = true;
+            std::mem::take(&mut requests.waiting)
+        });
+        drop(waiting);
+    }
+
+    async fn take_line(&self, line: ReadLine) {
+        let (length, whole) = (line.length, line.is_whole());
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                if whole {
+                    self.events.defect(format!(
+                        "A line of {length} bytes is not UTF-8; what could not be read became U+FFFD."
+                    ));
+                }
+                text
+            }
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        let sorted = if whole { sort(&text) } else { too_long(&text, length) };
+        match sorted {
+            Sorted::Messages(messages) => {
+                let title = messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", ");
+                self.events.tell(ConnectionEvent::Line {
+                    direction: Direction::FromServer,
+                    title,
+                    text: cut(&text),
+                    bytes: length,
+                });
+                // The parts hold their own copies; a big line need not stay while they are handed on.
+                drop(text);
+                for message in messages {
+                    self.take_message(message).await;
+                }
+            }
+            Sorted::Noise => {
+                self.noise.fetch_add(1, Ordering::Relaxed);
+                self.events.tell(ConnectionEvent::Noise { text: cut(&text), bytes: length });
+            }
+            Sorted::Broken { why, ids } => {
+                self.noise.fetch_add(1, Ordering::Relaxed);
+                self.events.tell(ConnectionEvent::Noise { text: cut(&text), bytes: length });
+                self.fail_broken(&why, &ids);
+            }
+        }
+    }
+
+    /// A request must not wait for ever because its answer cannot be read.
+    fn fail_broken(&self, why: &str, ids: &[Id]) {
+        let failed = self.with(|requests| {
+            let id = ids.iter().filter_map(number).find(|it| requests.waiting.contains_key(it))?;
+            requests.waiting.remove(&id).map(|waiting| (id, waiting))
+        });
+        let Some((id, waiting)) = failed else {
+            self.events.defect(format!("A line that looks like a message was skipped: {why}."));
+            return;
+        };
+        self.events.defect(format!("The answer to {} cannot be read: {why}.", waiting.method));
+        self.finish(id, waiting, Reply::Unreadable(why.to_owned()));
+    }
+
+    fn title(&self, message: &Message) -> String {
+        let method = |id: &Id| {
+            let method = number(id).and_then(|id| self.with(|it| it.waiting.get(&id).map(|it| it.method.clone())));
+            method.unwrap_or_else(|| "nothing asked".to_owned())
+        };
+        match message {
+            Message::Request { method, .. } | Message::Notification { method, .. } => method.clone(),
+            Message::Response { id, .. } => format!("result of {}", method(id)),
+            Message::Error { id: Some(id), .. } => format!("error of {}", method(id)),
+            Message::Error { id: None, .. } => "error".to_owned(),
+        }
+    }
+
+    async fn take_message(&self, message: Message) {
+        match message {
+            Message::Response { id, result } => self.answer(&id, Reply::Result(result)),
+            Message::Error { id: Some(id), error } => self.answer(&id, Reply::Error(error)),
+            Message::Error { id: None, error } => {
+                self.events.defect(format!("The server reports an error that names no request: {error}."));
+            }
+            Message::Request { id, method, .. } => self.refuse_or_pong(id, &method).await,
+            Message::Notification { method, params } => self.notice(&method, params.as_ref()),
+        }
+    }
+
+    fn answer(&self, id: &Id, reply: Reply) {
+        let found = number(id).and_then(|id| self.with(|it| it.waiting.remove(&id)).map(|it| (id, it)));
+        match found {
+            Some((id, waiting)) => self.finish(id, waiting, reply),
+            None => self.events.defect("An answer came for a request that is not under way (late or twice); ignored."),
+        }
+    }
+
+    fn finish(&self, id: i64, waiting: Waiting, reply: Reply) {
+        // First the answer, then the sign that it is there.
+        let through_rmcp = waiting.through_rmcp;
+        let _abandoned = waiting.reply.send(reply);
+        if through_rmcp {
+            let _gone = self.answered.send(id);
+        }
+    }
+
+    /// Answers what a server of the handshake era may ask. Nothing but `ping` was offered.
+    async fn refuse_or_pong(&self, id: Id, method: &str) {
+        let answer = if method == "ping" {
+            Message::Response { id, result: serde_json::json!({}).into() }
+        } else {
+            self.events.defect(format!("The server asked for {method}, which was not offered; refused."));
+            let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, format!("{method} is not offered"));
+            Message::Error { id: Some(id), error }
+        };
+        // A server that asks without reading the answers must not stop the reader for ever.
+        if self.queue(&answer).is_err() {
+            self.events.defect(format!("The server does not read its input; its {method} was not answered."));
+        }
+    }
+
+    fn notice(&self, method: &str, params: Option<&RawJson>) {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ProgressParams {
+            progress_token: Id,
+            #[serde(flatten)]
+            progress: Progress,
+        }
+        match method {
+            "notifications/tools/list_changed" => self.events.tell(ConnectionEvent::ToolsChanged),
+            "notifications/progress" => {
+                let Some(Ok(params)) = params.map(RawJson::to::<ProgressParams>) else { return };
+                let sender = number(&params.progress_token)
+                    .and_then(|token| self.with(|it| it.waiting.get(&token).and_then(|it| it.progress.clone())));
+                if let Some(sender) = sender {
+                    // Progress is a picture of now: when the reader is slow, the older ones are enough for it.
+                    let _full = sender.try_send(params.progress);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn too_long(start: &str, length: usize) -> Sorted {
+    match sort(start) {
+        Sorted::Broken { ids, .. } => {
+            Sorted::Broken { why: format!("it has {length} bytes, more than the {MAX_LINE} that are read"), ids }
+        }
+        Sorted::Messages(_) | Sorted::Noise => Sorted::Noise,
+    }
+}
+
+/// Requests are numbered; some servers answer with the number as a string.
+fn number(id: &Id) -> Option<i64> {
+    match id {
+        Id::Number(number) => Some(*number),
+        Id::Text(text) => text.parse().ok(),
+    }
+}
+
+async fn write_lines<W: AsyncWrite + Unpin>(
+    mut writer: W,
+    mut lines: mpsc::Receiver<String>,
+    closing: CancellationToken,
+) {
+    let write = async {
+        while let Some(mut line) = lines.recv().await {
+            line.push('\n');
+            if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
+                // The reader sees the end of the server's output and tells everyone.
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        () = write => {}
+        () = closing.cancelled() => {}
+    }
+    // Closing its input asks a server to end (2025-11-25 basic/lifecycle, "Shutdown").
+    drop(writer);
+}
