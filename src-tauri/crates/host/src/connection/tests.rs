@@ -119,6 +119,7 @@ async fn open(
 }
 
 /// Everything told so far.
+#[expect(dead_code, reason = "the next tests read it")]
 fn told(receiver: &mut EventReceiver) -> Vec<ConnectionEvent> {
     std::iter::from_fn(|| receiver.try_next()).collect()
 }
