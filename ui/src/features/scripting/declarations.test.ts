@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { errorLine, exampleScript, readDeclarations } from "./declarations";
+
+const TEXT = `/** An integer. */
+type Integer = number | bigint;
+declare const console: {
+  log(...values: unknown[]): void;
+};
+declare const tools: {
+  /** Its own name is "my weather". */
+  my_weather: {
+    /**
+     * The forecast.
+     * By day. *\\/
+     *
+     * Its own name is "get-forecast".
+     */
+    get_forecast(args: {
+      city: string;
+      days?: Integer;
+      unit: "c" | "f";
+    }): Promise<{
+      t?: Integer;
+    }>;
+    now(args?: Record<string, unknown>): Promise<unknown>;
+  };
+  sample: {
+    /** Finds accounts. */
+    search_customers(args: { query: string }): Promise<{ customers: unknown[] }>;
+  };
+};
+`;
+
+describe("readDeclarations", () => {
+  it("finds servers, tools, parameters and the first line of each comment", () => {
+    expect(readDeclarations(TEXT)).toEqual([
+      {
+        name: "my_weather",
+        tools: [
+          { name: "get_forecast", parameters: 'args: { city: string; days?: Integer; unit: "c" | "f"; }', doc: "The forecast." },
+          { name: "now", parameters: "args?: Record<string, unknown>", doc: "" },
+        ],
+      },
+      { name: "sample", tools: [{ name: "search_customers", parameters: "args: { query: string }", doc: "Finds accounts." }] },
+    ]);
+  });
+
+  it("takes nothing from a text of another form", () => {
+    expect(readDeclarations("declare const tools: any;")).toEqual([]);
+    expect(readDeclarations("")).toEqual([]);
+  });
+});
+
+describe("exampleScript", () => {
+  it("calls a tool that is there, with what it needs", () => {
+    expect(exampleScript(readDeclarations(TEXT))).toContain('await tools.my_weather.get_forecast({ city: "", unit: "c" });');
+    expect(exampleScript(readDeclarations(TEXT).slice(1))).toContain('await tools.sample.search_customers({ query: "Globex" });');
+  });
+
+  it("says what to do when there is none", () => {
+    expect(exampleScript([])).toContain("turn a server on");
+  });
+});
+
+describe("errorLine", () => {
+  it("reads the line that Rust names", () => {
+    expect([errorLine("TypeError: x is not a function (line 3)"), errorLine("out of memory")]).toEqual([3, null]);
+  });
+});
