@@ -7,6 +7,7 @@
 
 mod budget;
 mod demo;
+mod demo_script;
 mod demo_words;
 mod error;
 mod event;

@@ -11,7 +11,7 @@ use futures::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{HostText, budget::estimate_tokens, demo_words::Words, sse::Chunks};
+use super::{HostText, budget::estimate_tokens, demo_script, demo_words::Words, sse::Chunks};
 
 /// Between two pieces of an answer, so that one sees it stream.
 const PAUSE: Duration = Duration::from_millis(14);
@@ -50,17 +50,17 @@ struct SentName {
 }
 
 #[derive(Deserialize)]
-struct SentTool {
-    function: SentFunction,
+pub(super) struct SentTool {
+    pub(super) function: SentFunction,
 }
 
 #[derive(Deserialize)]
-struct SentFunction {
-    name: String,
+pub(super) struct SentFunction {
+    pub(super) name: String,
     #[serde(default)]
-    description: String,
+    pub(super) description: String,
     #[serde(default)]
-    parameters: Value,
+    pub(super) parameters: Value,
 }
 
 /// What the demo says.
@@ -108,8 +108,24 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// The calls that fit a message: at most one for each of its clauses.
+/// What fits a message. Where scripts are the only way to call, the calls are written as one.
 fn plan(message: &str, tools: &[SentTool]) -> Said {
+    let run_script = HostText::RunScriptName.text();
+    let Some(script) = tools.iter().find(|it| it.function.name == run_script) else {
+        return calls(message, tools);
+    };
+    let declared = demo_script::declared(&script.function.description);
+    match calls(message, &declared) {
+        Said::Calls(calls) => {
+            let code = demo_script::code(&calls);
+            Said::Calls(vec![(run_script.into_owned(), json!({ "code": code }))])
+        }
+        text @ Said::Text(_) => text,
+    }
+}
+
+/// The calls that fit a message: at most one for each of its clauses.
+fn calls(message: &str, tools: &[SentTool]) -> Said {
     let mut calls: Vec<(String, Value)> = Vec::new();
     let whole = best(message, tools);
     let clauses = Words::clauses(message);
@@ -168,8 +184,7 @@ fn score(words: &Words, tool: &SentFunction) -> u32 {
         .flatten()
         .flat_map(|(_, it)| it.get("enum").and_then(Value::as_array).into_iter().flatten());
     let options = Words::of(&options.filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
-    let named = words.shared(&name);
-    named * 4 + words.shared(&description) + words.shared(&keys) + words.shared(&options) * 2
+    words.naming(&name) + words.shared(&description) + words.shared(&keys) + words.shared(&options) * 2
 }
 
 fn own_name(wire_name: &str) -> &str {
@@ -428,6 +443,25 @@ mod tests {
     }
 
     #[test]
+    fn a_thing_says_more_than_a_verb() {
+        let tool = |name: &str, description: &str| json!({"type": "function", "function": {"name": name, "description": description}});
+        let tools = json!([
+            tool("s__show_dashboard", "Every customer, with revenue."),
+            tool("s__list_events", "Lists the events of the month."),
+            tool("s__search_customers", "Finds customers by a part of their name."),
+        ]);
+        for (message, expected) in [
+            ("Show me the customers of Globex", "s__search_customers"),
+            ("show the dashboard", "s__show_dashboard"),
+            ("show this month's events", "s__list_events"),
+        ] {
+            let body = json!({"messages": [{"role": "user", "content": message}], "tools": tools});
+            let Said::Calls(calls) = say(&serde_json::from_value(body).unwrap()) else { panic!("{message}") };
+            assert_eq!(calls[0].0, expected, "{message}");
+        }
+    }
+
+    #[test]
     fn clauses_that_name_different_tools_are_called_at_once() {
         check(
             "search customers for Globex and make an image of a castle",
@@ -451,6 +485,19 @@ mod tests {
             expect![[r#"
             I am the demo model: I understand nothing and only match your words to tools. Say something close to “search customers”, “make images”, “slow report”, “list events”, “create ticket”. For real answers, choose another model.
         "#]],
+        );
+    }
+
+    #[test]
+    fn where_only_scripts_call_it_writes_one() {
+        let interface = "The interface:\ndeclare const tools: {\n  shop: {\n    search_customers(args: {\n      query: string;\n    }): Promise<unknown>;\n  };\n};";
+        let tools = json!([tool("run_script", interface, json!({}))]);
+        let body =
+            json!({"messages": [{"role": "user", "content": "find customers like Globex"}], "tools": tools});
+        let code = json!({"code": "return await tools.shop.search_customers({\"query\":\"Globex\"});"});
+        assert_eq!(
+            say(&serde_json::from_value(body).unwrap()),
+            Said::Calls(vec![("run_script".to_owned(), code)])
         );
     }
 

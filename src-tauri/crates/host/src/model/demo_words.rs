@@ -43,6 +43,11 @@ impl Words {
         u32::try_from(self.0.intersection(&other.0).count()).unwrap_or(u32::MAX)
     }
 
+    /// How well a message names something: a thing counts 4, and a verb, which many tools share, 2.
+    pub(super) fn naming(&self, name: &Self) -> u32 {
+        self.0.intersection(&name.0).map(|it| if is_verb(it) { 2 } else { 4 }).sum()
+    }
+
     /// The clauses of a message.
     pub(super) fn clauses(message: &str) -> Vec<&str> {
         let parts =

@@ -22,6 +22,7 @@ use super::{
     error::{provider_text, shorten, tool_index},
     openai::{endpoint_url, headers},
     sse::{Chunks, Events, decode, decode_whole},
+    wire::shown,
 };
 
 /// The largest error body that is read, in bytes.
@@ -394,16 +395,6 @@ fn reason(error: &(dyn std::error::Error + 'static)) -> String {
         innermost = source;
     }
     shorten(&innermost.to_string(), 300)
-}
-
-/// An address for people: without a password and without a query, which may hold a key.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    // These fail only where there is nothing to take away.
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url.set_query(None);
-    url.to_string()
 }
 
 fn refusal(

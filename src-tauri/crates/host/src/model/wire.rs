@@ -139,6 +139,11 @@ impl Encoded {
         Self { url, headers, body, spans, sha256, tools }
     }
 
+    /// The address as it may be stored and shown: without credentials and without a query, which may hold a key.
+    pub fn recordable_url(&self) -> String {
+        shown(&self.url)
+    }
+
     /// The headers that may be stored and shown, by an allow-list.
     pub fn recordable_headers(&self) -> Vec<(String, String)> {
         const ALLOWED: [header::HeaderName; 3] = [header::ACCEPT, header::CONTENT_TYPE, header::USER_AGENT];
@@ -148,6 +153,16 @@ impl Encoded {
         };
         ALLOWED.iter().filter_map(shown).collect()
     }
+}
+
+/// An address for people: without credentials and without a query, which may hold a key.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // These fail only where there is nothing to take away.
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    url.set_query(None);
+    url.to_string()
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -314,6 +314,17 @@ async fn the_demo_goes_the_same_way() {
     assert!(matches!(&sent.attempts[..], [(_, 1, Some(Outcome::Completed))]));
 }
 
+#[test]
+fn a_conversation_can_drive_it_from_any_task() {
+    fn is_send<T: Send>(_: &T) {}
+    let (client, model) = (client(), spec(false));
+    let request = request(&model);
+    let recorder = Arc::new(MemoryRecorder::default());
+    let begun = client.stream(&OpenAiChat, &model, &request, recorder, ids(), CancellationToken::new());
+    is_send(&begun);
+    assert!(std::mem::size_of_val(&begun) < 16_384, "the future is large: {}", std::mem::size_of_val(&begun));
+}
+
 #[tokio::test]
 async fn models_are_listed() {
     let (model, _serve) = provider(vec![Act::Write(answer("200 OK", "", r#"{"data":[{"id":"a"}]}"#))]).await;
