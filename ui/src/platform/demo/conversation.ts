@@ -223,6 +223,24 @@ function globexConversation(view: ConversationView, now: number): ConversationVi
   };
 }
 
+const WIKI = `## Pages that link here
+
+The page [Audience routing](https://wiki.example/audience-routing?from=usher) is linked from three others:
+
+| Page | Links | Changed |
+|---|--:|---|
+| Home | 12 | today |
+| Glossary | 4 | last week |
+| *Archive* | 1 | \`2024-02-11\` |
+
+1. Home should point to the **new** page.
+2. Glossary:
+   - keep \`programmatic\`
+   - drop the rest
+
+> A picture in an answer is not loaded: ![pixel](https://tracker.example/p.png)
+`;
+
 function otherConversation(view: ConversationView, at: number): ConversationView {
   return {
     ...view,
@@ -230,7 +248,7 @@ function otherConversation(view: ConversationView, at: number): ConversationView
       item(`${view.summary.id}-1`, 1, at, { kind: "user", text: `Help me with: ${view.summary.title}.` }),
       item(`${view.summary.id}-2`, 2, at + 800, {
         kind: "assistant",
-        text: "Gladly. Which server should I look in?\n\n```js\nawait tools.sample.search_customers({ query: \"Globex\" });\n```",
+        text: view.summary.title === "Wiki links" ? WIKI : "Gladly. Which server should I look in?\n\n```js\nawait tools.sample.search_customers({ query: \"Globex\" });\n```",
         state: { kind: "done" },
         model: "llama3.2",
         usage: { prompt_tokens: 900, answer_tokens: 18 },
