@@ -1,1 +1,122 @@
-fn main() {}
+//! The developer's whole interface: `cargo xtask <command>`. One file per command, and the steps that they share beside them.
+//!
+//! Deliberately absent: dependencies (this must build in seconds on a fresh machine) and shell scripts.
+
+mod bindings;
+mod desktop;
+mod packages;
+mod peers;
+mod process;
+mod run;
+mod screenshots;
+mod summary;
+mod test;
+mod ui;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+const USAGE: &str = "\
+cargo xtask <command>
+
+  run [--yes] [--terminal]
+      Installs what is missing, builds Usher and opens its window. Without a display, or with
+      --terminal, plays the demo conversation in the terminal.
+  test [--yes] [--with-peers] [--only headless|ui|window|peers]
+      Installs what the tests need and runs them layer by layer. --with-peers adds servers from
+      npm and a real language model.
+  screenshots [--yes]
+      Takes the pictures in assets/screenshots from the real window.
+  bindings
+      Writes the TypeScript types and the expected texts anew from the Rust code.
+
+--yes answers every question with yes.";
+
+fn main() -> ExitCode {
+    let result = dispatch(&env::args().skip(1).collect::<Vec<_>>());
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            process::say(&format!("\n{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the command. `false` means that it worked, and found failures.
+fn dispatch(args: &[String]) -> anyhow::Result<bool> {
+    let Some((command, args)) = args.split_first() else {
+        process::say(USAGE);
+        return Ok(false);
+    };
+    let mut options = Options::read(args)?;
+    let known: &[&str] = match command.as_str() {
+        "run" => &["--yes", "--terminal"],
+        "test" => &["--yes", "--with-peers", "--only"],
+        "screenshots" => &["--yes"],
+        _ => &[],
+    };
+    options.check(known)?;
+    match command.as_str() {
+        "run" => run::run(&options).map(|()| true),
+        "test" => test::run(&mut options),
+        "screenshots" => screenshots::run(&options).map(|()| true),
+        "bindings" => bindings::run().map(|()| true),
+        _ => {
+            process::say(USAGE);
+            Ok(false)
+        }
+    }
+}
+
+/// What follows the command.
+#[derive(Debug, Default)]
+struct Options {
+    flags: Vec<String>,
+    only: Option<String>,
+}
+
+impl Options {
+    fn read(args: &[String]) -> anyhow::Result<Self> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            options.flags.push(arg.clone());
+            if arg == "--only" {
+                let layer = args.next().ok_or_else(|| anyhow::anyhow!("--only needs the name of a layer"))?;
+                options.only = Some(layer.clone());
+            }
+        }
+        Ok(options)
+    }
+
+    fn check(&self, known: &[&str]) -> anyhow::Result<()> {
+        match self.flags.iter().find(|flag| !known.contains(&flag.as_str())) {
+            Some(flag) => anyhow::bail!("{flag} is not an option of this command\n\n{USAGE}"),
+            None => Ok(()),
+        }
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|given| given == flag)
+    }
+
+    fn yes(&self) -> bool {
+        self.has("--yes")
+    }
+}
+
+/// The root of the project.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// The folder for everything that is built.
+fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}

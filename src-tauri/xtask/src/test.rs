@@ -1,0 +1,115 @@
+//! `cargo xtask test`: installs what the tests need and runs them, layer by layer. A failure does not stop the layers after it.
+
+use std::process::Command;
+
+use anyhow::bail;
+
+use crate::{
+    Options, desktop, packages, peers,
+    process::{answers, cargo, confirm, run as run_program, run_and_read, say},
+    summary::{self, Layer},
+    ui,
+};
+
+/// The version of the driver that is known to work with the web view.
+const DRIVER: &str = "2.1.0";
+
+/// Runs the layers and tells the result.
+///
+/// # Errors
+/// When there is no such layer. A failure inside a layer is part of the result.
+pub(crate) fn run(options: &mut Options) -> anyhow::Result<bool> {
+    let yes = options.yes();
+    let layers: &[&str] = match options.only.as_deref() {
+        None if options.has("--with-peers") => &["headless", "ui", "window", "peers"],
+        None => &["headless", "ui", "window"],
+        Some("headless") => &["headless"],
+        Some("ui") => &["ui"],
+        Some("window") => &["window"],
+        Some("peers") => &["peers"],
+        Some(other) => bail!("there is no layer {other}; there are headless, ui, window and peers"),
+    };
+    let mut results = Vec::new();
+    for layer in layers {
+        say(&format!("\n=== {layer} ==="));
+        results.push(match *layer {
+            "headless" => layer_of("headless", |layer| headless(layer, yes)),
+            "ui" => layer_of("UI", |layer| page(layer, yes)),
+            "window" => layer_of("window", |layer| window(layer, yes)),
+            _ => layer_of("peers", |layer| with_peers(layer, yes)),
+        });
+    }
+    let (text, passed) = summary::report(results);
+    say(&format!("\n{text}"));
+    Ok(passed)
+}
+
+/// Installs what drives the window.
+///
+/// # Errors
+/// When the answer is no, or the installation fails.
+pub(crate) fn ensure_window_tools(yes: bool) -> anyhow::Result<()> {
+    packages::ensure(&[packages::WINDOW_TESTS], yes)?;
+    if answers("tauri-driver", &["--help"]).is_some() {
+        return Ok(());
+    }
+    say("tauri-driver is missing: it lets tests drive the application.");
+    confirm("Build and install it with cargo?", yes)?;
+    run_program(cargo().args(["install", "tauri-driver", "--locked", "--version", DRIVER]))
+}
+
+/// A layer that cannot even begin has failed, and the others go on.
+fn layer_of(name: &'static str, tests: impl FnOnce(&mut Layer) -> anyhow::Result<()>) -> Layer {
+    let mut layer = Layer::new(name);
+    if let Err(error) = tests(&mut layer) {
+        say(&format!("{error:#}"));
+        layer.fail(&format!("{error:#}"));
+    }
+    layer
+}
+
+fn headless(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
+    packages::ensure(&[packages::BUILD], yes)?;
+    layer.check("cargo fmt", run_program(cargo().args(["fmt", "--all", "--check"])));
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]);
+    layer.check("cargo clippy", run_program(&mut clippy));
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--no-fail-fast", "--", "--skip", "window::", "--skip", "peers::"]);
+    cargo_tests(layer, &mut tests)
+}
+
+fn page(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
+    ui::ensure_modules(yes)?;
+    layer.check("npm run check", run_program(ui::npm().args(["run", "check"])));
+    let mut tests = ui::npm();
+    tests.args(["test"]).env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+    let (succeeded, output) = run_and_read(&mut tests)?;
+    layer.count_vitest(succeeded, &output);
+    Ok(())
+}
+
+fn window(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
+    ensure_window_tools(yes)?;
+    let binary = desktop::build(yes)?;
+    cargo_tests(layer, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
+}
+
+fn with_peers(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
+    let folder = peers::ensure(yes)?;
+    cargo_tests(layer, asked_for("peers::").env("USHER_PEERS_DIR", folder))
+}
+
+/// The integration tests that run only when asked for, one at a time because each takes a window or a model.
+fn asked_for(filter: &str) -> Command {
+    let mut command = cargo();
+    command.args(["test", "--package", "usher-tests", "--test", "usher", filter]);
+    command.args(["--", "--include-ignored", "--test-threads=1"]);
+    command
+}
+
+fn cargo_tests(layer: &mut Layer, command: &mut Command) -> anyhow::Result<()> {
+    let (succeeded, output) = run_and_read(command.env("CARGO_TERM_COLOR", "never"))?;
+    layer.count_cargo(succeeded, &output);
+    Ok(())
+}

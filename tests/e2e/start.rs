@@ -1,0 +1,18 @@
+//! The window opens on an empty data folder and draws.
+
+use usher_tests::window::{Window, colours};
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn the_window_opens_and_draws() -> anyhow::Result<()> {
+    let window = Window::open().await?;
+    assert_eq!(window.client().title().await?, "Usher");
+    window
+        .until("the page is mounted", async || {
+            Ok(window.run("return document.getElementById('app').childElementCount > 0").await? == true)
+        })
+        .await?;
+    let picture = window.screenshot("start").await?;
+    assert!(colours(&picture, 8)? > 2, "the window is blank");
+    window.close().await
+}

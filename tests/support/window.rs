@@ -1,0 +1,258 @@
+//! Drives the built application in a real window: a display of its own, `tauri-driver`, and a WebDriver session.
+//!
+//! Every wait polls for a condition and is bounded; nothing sleeps for luck. What was started is ended by its process group, and
+//! nothing else is touched. Deliberately absent: knowledge of what the window shows; the tests have it.
+
+mod display;
+mod process;
+
+use std::{
+    env, fs,
+    future::Future,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, bail};
+use fantoccini::{Client, ClientBuilder, Locator, elements::Element};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use self::{display::Display, process::Driver};
+
+/// How long a condition may take to come true on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often it is looked at.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// How a window is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Data that an earlier window left. Without it, an empty folder that goes with the window.
+    pub data_dir: Option<PathBuf>,
+    /// More of the environment of the application.
+    pub env: Vec<(String, String)>,
+}
+
+/// The application in a window, and a session that drives it.
+pub struct Window {
+    /// The session. `None` only while it is being closed.
+    client: Option<Client>,
+    data_dir: PathBuf,
+    // Ended in this order: the application and its driver, its display, its data.
+    _driver: Driver,
+    _display: Display,
+    _temporary: Option<TempDir>,
+}
+
+impl Window {
+    /// Opens the application on an empty data folder and waits until its page has loaded.
+    ///
+    /// # Errors
+    /// When the built application, a driver or the display server is missing: the message says which and what to do.
+    pub async fn open() -> anyhow::Result<Self> {
+        Self::open_with(Options::default()).await
+    }
+
+    /// Opens the application as asked.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_with(options: Options) -> anyhow::Result<Self> {
+        let binary = binary()?;
+        let temporary = match options.data_dir {
+            None => Some(TempDir::new()?),
+            Some(_) => None,
+        };
+        let data_dir = match (&temporary, options.data_dir) {
+            (Some(dir), _) => dir.path().to_owned(),
+            (None, Some(dir)) => dir,
+            (None, None) => bail!("a data folder was neither given nor made"),
+        };
+        let display = Display::start()?;
+        let mut environment = options.env;
+        environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
+        let driver = Driver::start(&display, &environment).await?;
+        let client = connect(&driver, &binary).await?;
+        let window = Self {
+            client: Some(client),
+            data_dir,
+            _driver: driver,
+            _display: display,
+            _temporary: temporary,
+        };
+        window
+            .until("the page has loaded", async || {
+                Ok(window.run("return document.readyState").await? == "complete")
+            })
+            .await?;
+        Ok(window)
+    }
+
+    /// The session, for what is not offered here.
+    ///
+    /// # Panics
+    /// Never while the window is open.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        self.client.as_ref().expect("an open window has a session")
+    }
+
+    /// The folder with the application's data.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// Runs a script in the current frame and gives what it returns.
+    ///
+    /// # Errors
+    /// What the script throws.
+    pub async fn run(&self, script: &str) -> anyhow::Result<Value> {
+        self.client().execute(script, vec![]).await.with_context(|| format!("in the window: {script}"))
+    }
+
+    /// Waits until the condition holds.
+    ///
+    /// # Errors
+    /// After half a minute, naming the condition, or when looking at it fails.
+    pub async fn until(
+        &self,
+        what: &str,
+        mut condition: impl AsyncFnMut() -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let start = Instant::now();
+        while !condition().await? {
+            if start.elapsed() > PATIENCE {
+                self.screenshot("timeout").await.ok();
+                bail!("waited {} s in vain until {what}", PATIENCE.as_secs());
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        Ok(())
+    }
+
+    /// Waits for an element.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn element(&self, css: &str) -> anyhow::Result<Element> {
+        self.until(&format!("there is an element {css}"), async || {
+            Ok(!self.client().find_all(Locator::Css(css)).await?.is_empty())
+        })
+        .await?;
+        Ok(self.client().find(Locator::Css(css)).await?)
+    }
+
+    /// Waits until the text stands in an element.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn text_in(&self, css: &str, text: &str) -> anyhow::Result<()> {
+        let script = "return [...document.querySelectorAll(arguments[0])].some(e => e.textContent.includes(arguments[1]))";
+        self.until(&format!("{css} says \"{text}\""), async || {
+            Ok(self.client().execute(script, vec![json!(css), json!(text)]).await? == true)
+        })
+        .await
+    }
+
+    /// Everything that the current document holds, shown or hidden: where a canary of another audience must not be.
+    ///
+    /// # Errors
+    /// When the session is gone.
+    pub async fn document(&self) -> anyhow::Result<String> {
+        let value = self.run("return document.documentElement.outerHTML").await?;
+        Ok(value.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Runs `inside` in the frame of a View, then goes back to the page. The driver enters sandboxed frames of another origin.
+    ///
+    /// # Errors
+    /// When there is no such frame, or what `inside` says.
+    pub async fn in_view<T>(
+        &self,
+        css: &str,
+        inside: impl Future<Output = anyhow::Result<T>>,
+    ) -> anyhow::Result<T> {
+        self.element(css).await?.enter_frame().await.with_context(|| format!("entering the frame {css}"))?;
+        let result = inside.await;
+        self.client().enter_parent_frame().await?;
+        result
+    }
+
+    /// Gives the page a size, in the pixels of the page.
+    ///
+    /// # Errors
+    /// When the session is gone.
+    pub async fn resize(&self, width: u32, height: u32) -> anyhow::Result<()> {
+        self.client().set_window_size(width, height).await?;
+        self.until(&format!("the page is {width} wide"), async || {
+            Ok(self.run("return window.innerWidth").await? == json!(width))
+        })
+        .await
+    }
+
+    /// Takes a picture and keeps it as `<name>.png` in the folder that `USHER_SCREENSHOTS` names, or below `target`.
+    ///
+    /// # Errors
+    /// When the driver takes none within its time, or it cannot be written.
+    pub async fn screenshot(&self, name: &str) -> anyhow::Result<Vec<u8>> {
+        let picture = match tokio::time::timeout(PATIENCE, self.client().screenshot()).await {
+            Ok(picture) => picture?,
+            Err(_) => bail!("the driver took no picture for \"{name}\""),
+        };
+        let folder =
+            env::var_os("USHER_SCREENSHOTS").map_or_else(|| root().join("target/screenshots"), PathBuf::from);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(format!("{name}.png")), &picture)?;
+        Ok(picture)
+    }
+
+    /// Ends the session, and with it the application: WebKitWebDriver kills it without asking.
+    ///
+    /// # Errors
+    /// When the session was gone before.
+    pub async fn close(mut self) -> anyhow::Result<()> {
+        if let Some(client) = self.client.take() {
+            client.close().await?;
+        }
+        Ok(())
+    }
+}
+
+/// How many colours a picture has, up to a limit: one means that nothing was drawn.
+///
+/// # Errors
+/// When it is no picture.
+pub fn colours(picture: &[u8], limit: usize) -> anyhow::Result<usize> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(picture)).read_info()?;
+    let mut pixels = vec![0; reader.output_buffer_size().context("the picture is too large")?];
+    let info = reader.next_frame(&mut pixels)?;
+    let size = info.color_type.samples();
+    let colours: std::collections::BTreeSet<&[u8]> = pixels[..info.buffer_size()].chunks(size).collect();
+    Ok(colours.len().min(limit))
+}
+
+/// The root of the project.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_owned)
+}
+
+/// The built application.
+fn binary() -> anyhow::Result<PathBuf> {
+    let path = env::var_os("USHER_DESKTOP_BIN")
+        .map_or_else(|| root().join("target/desktop/debug/usher"), PathBuf::from);
+    if path.is_file() {
+        return Ok(path);
+    }
+    bail!("there is no built application at {}; `cargo xtask test --only window` builds it", path.display())
+}
+
+async fn connect(driver: &Driver, binary: &Path) -> anyhow::Result<Client> {
+    let capabilities = json!({ "tauri:options": { "application": binary } });
+    let Value::Object(capabilities) = capabilities else { bail!("capabilities are an object") };
+    let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
+    let session = builder.capabilities(capabilities).connect(&driver.address()).await;
+    session.context("the application did not open a window")
+}
