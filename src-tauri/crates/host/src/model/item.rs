@@ -142,10 +142,10 @@ impl ModelToolResult {
         is_error: bool,
         outputs: &[AssistantOutput<'_>],
     ) -> (Self, Vec<ItemNote>) {
-        let structured: Vec<serde_json::Value> = outputs
+        let structured: Vec<(serde_json::Value, Vec<&str>)> = outputs
             .iter()
             .filter_map(|it| match &it.0 {
-                Inner::Structured { json, .. } => json.to().ok(),
+                Inner::Structured { json, .. } => Some((json.to().ok()?, long_numbers(json.get()))),
                 Inner::Blocks { .. } => None,
             })
             .collect();
@@ -280,11 +280,19 @@ fn item_of(block: &ContentBlock) -> Option<ModelItem> {
 }
 
 /// The size of a text block that holds the same JSON value as a structured output that is sent too.
-fn repeats(block: &ContentBlock, structured: &[serde_json::Value]) -> Option<usize> {
+fn repeats(block: &ContentBlock, structured: &[(serde_json::Value, Vec<&str>)]) -> Option<usize> {
     let BlockKind::Text(text) = &block.kind else { return None };
     if structured.is_empty() || !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    structured.contains(&value).then_some(text.len())
+    let numbers = long_numbers(text);
+    structured.iter().any(|(json, exact)| *json == value && *exact == numbers).then_some(text.len())
+}
+
+/// The runs of digits that a double may not hold, sorted; two such numbers can differ although they are equal once parsed.
+fn long_numbers(json: &str) -> Vec<&str> {
+    let mut runs: Vec<&str> = json.split(|c: char| !c.is_ascii_digit()).filter(|it| it.len() > 15).collect();
+    runs.sort_unstable();
+    runs
 }

@@ -242,6 +242,21 @@ fn a_text_that_repeats_the_structured_output_is_sent_once() {
 }
 
 #[test]
+fn numbers_that_differ_beyond_a_double_are_not_the_same() {
+    let text = r#"[{"type":"text","text":"{\"id\":98765432109876543211}"}]"#;
+    let content =
+        part(Audience::Assistant, Format::Content, Payload::Content(serde_json::from_str(text).unwrap()));
+    let structured = part(
+        Audience::Assistant,
+        Format::Structured,
+        Payload::Structured(json(r#"{"id":98765432109876543210}"#)),
+    );
+    let outputs: Vec<_> = [&content, &structured].into_iter().filter_map(AssistantOutput::of).collect();
+    let (result, notes) = ModelToolResult::from_outputs("c", false, &outputs);
+    assert_eq!((result.items().count(), notes), (2, vec![]));
+}
+
+#[test]
 fn results_of_the_host_are_its_own_words() {
     let result = |id: &str, it: ModelToolResult| (call(id, "s__t", "{}"), HistoryItem::Result(it));
     let (calls, results): (Vec<_>, Vec<_>) = [
