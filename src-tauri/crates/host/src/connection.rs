@@ -129,6 +129,9 @@ impl Connection {
         .map_err(unusable)?;
         let capabilities = serde_json::from_value(json!({})).map_err(unusable)?;
         let Link { wire, answered, process } = link;
+        if greeting.revision.has_request_meta() && greeting.tells_of_tools() {
+            wire.listen(&options.request_meta(greeting.revision));
+        }
         let service = serve_directly_with_ct(
             Client(info),
             RawTransport::new(Arc::clone(&wire), answered),

@@ -164,8 +164,12 @@ impl CallError {
     pub fn todo(&self) -> &'static str {
         match self {
             Self::Server { .. } => "The server is still connected. Check what it was asked for.",
-            Self::Closed { .. } => "The server is started again by itself. Check whether the action took effect before you repeat it.",
-            Self::Cancelled | Self::TimedOut { .. } => "Check whether the action took effect before you repeat it.",
+            Self::Closed { .. } => {
+                "The server is started again by itself. Check whether the action took effect before you repeat it."
+            }
+            Self::Cancelled | Self::TimedOut { .. } => {
+                "Check whether the action took effect before you repeat it."
+            }
             Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } => {
                 "The server is still connected. Open its wire log, and report this to its authors."
             }

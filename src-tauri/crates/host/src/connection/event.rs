@@ -100,9 +100,10 @@ impl ConnectionEvent {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Line { text, .. } | Self::Noise { text, .. } | Self::Stderr { text } | Self::Defect { text } => {
-                text.len()
-            }
+            Self::Line { text, .. }
+            | Self::Noise { text, .. }
+            | Self::Stderr { text }
+            | Self::Defect { text } => text.len(),
             Self::Negotiated(_) | Self::ToolsChanged | Self::Dropped { .. } | Self::Exited(_) => 0,
         }
     }

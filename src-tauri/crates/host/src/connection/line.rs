@@ -95,7 +95,9 @@ pub(super) fn sort(text: &str) -> Sorted {
         Err(NotAMessage::NotRpc) => {
             Sorted::Broken { why: "JSON, but not a JSON-RPC 2.0 message".to_owned(), ids: ids_in(text) }
         }
-        Err(NotAMessage::NotJson(why)) => Sorted::Broken { why: format!("not JSON: {why}"), ids: ids_in(text) },
+        Err(NotAMessage::NotJson(why)) => {
+            Sorted::Broken { why: format!("not JSON: {why}"), ids: ids_in(text) }
+        }
     }
 }
 
@@ -103,7 +105,11 @@ fn sort_batch(text: &str) -> Sorted {
     // `[INFO] listening` and arrays of something else are noise.
     let Ok(items) = serde_json::from_str::<Vec<RawJson>>(text) else { return Sorted::Noise };
     let messages: Vec<Message> = items.iter().filter_map(|it| Message::parse(it.get()).ok()).collect();
-    if messages.is_empty() || messages.len() < items.len() { Sorted::Noise } else { Sorted::Messages(messages) }
+    if messages.is_empty() || messages.len() < items.len() {
+        Sorted::Noise
+    } else {
+        Sorted::Messages(messages)
+    }
 }
 
 /// The values of the keys named `id` in text that is not JSON: those of the outermost object first.
@@ -207,7 +213,10 @@ mod tests {
             Sorted::Broken { ids, .. } => ids,
             other => panic!("{other:?}"),
         };
-        assert_eq!(ids(r#"{"jsonrpc":"2.0","result":{"id":9,"t":"\"id\":8"},"id":7,"x":}"#), [7, 9].map(Id::Number));
+        assert_eq!(
+            ids(r#"{"jsonrpc":"2.0","result":{"id":9,"t":"\"id\":8"},"id":7,"x":}"#),
+            [7, 9].map(Id::Number)
+        );
         assert_eq!(ids(r#"{"jsonrpc":"2.0","id": "a", "result": {"t":"cut"#), [Id::Text("a".to_owned())]);
         assert_eq!(ids(r#"{"jsonrpc":"1.0","id":3,"result":{}}"#), [Id::Number(3)]);
         assert_eq!(ids(r#"{"jsonrpc":"2.0","result":{}}"#), []);

@@ -51,9 +51,16 @@ impl Greeting {
         self.capabilities.to::<Capabilities>().is_ok_and(|it| it.extensions.contains_key(id))
     }
 
+    /// Whether the server says that it tells when its tools change.
+    pub(super) fn tells_of_tools(&self) -> bool {
+        self.capabilities.to_value()["tools"]["listChanged"] == true
+    }
+
     /// Whether the server advertises a core capability, such as `resources`.
     pub fn has_capability(&self, name: &str) -> bool {
-        self.capabilities.to::<std::collections::BTreeMap<String, RawJson>>().is_ok_and(|it| it.contains_key(name))
+        self.capabilities
+            .to::<std::collections::BTreeMap<String, RawJson>>()
+            .is_ok_and(|it| it.contains_key(name))
     }
 }
 
@@ -98,7 +105,11 @@ pub(super) async fn open<O: Opener>(
     if let Some(revision) = remembered {
         opening.step(Some(revision), false, format!("Last time the server spoke {revision} and did not answer the probe, so the handshake comes first."));
     } else if options.newest.has_handshake() {
-        opening.step(Some(options.newest), false, format!("Nothing newer than {} is wanted, so the handshake comes first.", options.newest));
+        opening.step(
+            Some(options.newest),
+            false,
+            format!("Nothing newer than {} is wanted, so the handshake comes first.", options.newest),
+        );
     } else {
         match opening.probe(link.wire()).await? {
             Probe::Modern(greeting) => return Ok((link, opening.settle(*greeting))),
@@ -119,7 +130,9 @@ pub(super) async fn open<O: Opener>(
                         return Err(error);
                     }
                     Err(error) => {
-                        let text = format!("The handshake failed after the probe ({error}); the server is started again and not probed.");
+                        let text = format!(
+                            "The handshake failed after the probe ({error}); the server is started again and not probed."
+                        );
                         opening.step(None, true, text);
                         drop(link);
                         link = opener.open().await?;
@@ -134,7 +147,11 @@ pub(super) async fn open<O: Opener>(
             Ok((link, opening.settle(greeting)))
         }
         Err(error) if remembered.is_some() && !options.newest.has_handshake() => {
-            opening.step(None, false, format!("The handshake failed ({error}); perhaps the server was updated, so it is probed."));
+            opening.step(
+                None,
+                false,
+                format!("The handshake failed ({error}); perhaps the server was updated, so it is probed."),
+            );
             drop(link);
             let link = opener.open().await?;
             match opening.probe(link.wire()).await? {
@@ -166,25 +183,29 @@ impl Opening<'_> {
         greeting
     }
 
-    async fn request(&mut self, wire: &Wire, method: &'static str, params: Value) -> oneshot::Receiver<Reply> {
+    async fn request(
+        &mut self,
+        wire: &Wire,
+        method: &'static str,
+        params: Value,
+    ) -> oneshot::Receiver<Reply> {
         self.requests += 1;
         wire.request(self.requests, method, params.into()).await
     }
 
     /// Asks `server/discover` under each revision of the modern era until one is settled.
     async fn probe(&mut self, wire: &Wire) -> Result<Probe, ConnectError> {
-        let offers: Vec<Revision> =
-            Revision::ALL.into_iter().rev().filter(|it| it.has_request_meta() && *it <= self.options.newest).collect();
+        let offers: Vec<Revision> = Revision::ALL
+            .into_iter()
+            .rev()
+            .filter(|it| it.has_request_meta() && *it <= self.options.newest)
+            .collect();
         let mut left = offers.clone();
         let mut next = left.first().copied();
         while let Some(revision) = next {
             left.retain(|it| *it != revision);
             self.step(Some(revision), false, format!("Asked server/discover under {revision}."));
-            let params = json!({"_meta": {
-                "io.modelcontextprotocol/protocolVersion": revision,
-                "io.modelcontextprotocol/clientInfo": self.options.client_info(),
-                "io.modelcontextprotocol/clientCapabilities": self.options.client_capabilities(),
-            }});
+            let params = json!({"_meta": self.options.request_meta(revision)});
             let mut answer = self.request(wire, "server/discover", params).await;
             let Ok(reply) = tokio::time::timeout(self.options.probe_timeout, &mut answer).await else {
                 let seconds = text_of(self.options.probe_timeout);
@@ -195,7 +216,13 @@ impl Opening<'_> {
                 Err(_) => return Ok(Probe::Gone),
                 Ok(Reply::Result(result)) => return self.discovered(&offers, &result),
                 Ok(Reply::Unreadable(why)) => {
-                    self.step(None, true, format!("The answer to server/discover cannot be read ({why}); trying the handshake."));
+                    self.step(
+                        None,
+                        true,
+                        format!(
+                            "The answer to server/discover cannot be read ({why}); trying the handshake."
+                        ),
+                    );
                     return Ok(Probe::Legacy);
                 }
                 Ok(Reply::Error(error)) if error.code == ErrorObject::UNSUPPORTED_REVISION => {
@@ -203,10 +230,16 @@ impl Opening<'_> {
                     next = match &supported {
                         // Not said which, so the others are tried.
                         None => left.first().copied(),
-                        Some(names) => left.iter().copied().find(|it| names.iter().any(|name| name == it.as_str())),
+                        Some(names) => {
+                            left.iter().copied().find(|it| names.iter().any(|name| name == it.as_str()))
+                        }
                     };
                     let names = supported.unwrap_or_default();
-                    self.step(next, true, format!("The server does not speak {revision}; it speaks {}.", join(&names)));
+                    self.step(
+                        next,
+                        true,
+                        format!("The server does not speak {revision}; it speaks {}.", join(&names)),
+                    );
                     if next.is_none() {
                         return if speaks_handshake(&names) {
                             Ok(Probe::Legacy)
@@ -220,7 +253,11 @@ impl Opening<'_> {
                     return Err(refused("server/discover", error));
                 }
                 Ok(Reply::Error(error)) => {
-                    self.step(None, true, format!("The server does not know server/discover ({error}); trying the handshake."));
+                    self.step(
+                        None,
+                        true,
+                        format!("The server does not know server/discover ({error}); trying the handshake."),
+                    );
                     return Ok(Probe::Legacy);
                 }
             }
@@ -250,14 +287,19 @@ impl Opening<'_> {
         let wire: Wire = match result.to() {
             Ok(wire) => wire,
             Err(error) => {
-                self.step(None, true, format!("The answer to server/discover is not one ({error}); trying the handshake."));
+                self.step(
+                    None,
+                    true,
+                    format!("The answer to server/discover is not one ({error}); trying the handshake."),
+                );
                 return Ok(Probe::Legacy);
             }
         };
         let named = |it: &Revision| wire.supported_versions.iter().any(|name| name == it.as_str());
         let Some(revision) = offers.iter().copied().find(named) else {
             if speaks_handshake(&wire.supported_versions) {
-                let text = format!("The server speaks {}; trying the handshake.", join(&wire.supported_versions));
+                let text =
+                    format!("The server speaks {}; trying the handshake.", join(&wire.supported_versions));
                 self.step(None, true, text);
                 return Ok(Probe::Legacy);
             }
@@ -309,8 +351,11 @@ impl Opening<'_> {
     }
 
     fn discovered_late(&mut self, result: &RawJson) -> Result<Probe, ConnectError> {
-        let offers: Vec<Revision> =
-            Revision::ALL.into_iter().rev().filter(|it| it.has_request_meta() && *it <= self.options.newest).collect();
+        let offers: Vec<Revision> = Revision::ALL
+            .into_iter()
+            .rev()
+            .filter(|it| it.has_request_meta() && *it <= self.options.newest)
+            .collect();
         self.step(None, false, "The answer to server/discover came late.".to_owned());
         self.discovered(&offers, result)
     }
@@ -337,7 +382,8 @@ impl Opening<'_> {
         if revision < self.options.newest.min(Revision::NEWEST_WITH_HANDSHAKE) {
             self.step(Some(revision), true, format!("The server answered initialize with {revision}."));
         }
-        wire.send(Message::Notification { method: "notifications/initialized".to_owned(), params: None }).await;
+        wire.send(Message::Notification { method: "notifications/initialized".to_owned(), params: None })
+            .await;
         let server = answer.server_info.unwrap_or_default();
         Ok(greeting(revision, server, answer.instructions, answer.capabilities))
     }

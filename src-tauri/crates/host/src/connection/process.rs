@@ -80,13 +80,16 @@ impl Process {
         closing: CancellationToken,
     ) -> Result<(Self, ChildStdout, ChildStdin), ConnectError> {
         let (mut command, program) = command(spec, path)?;
-        let mut child = command.spawn().map_err(|error| ConnectError::NotStarted {
-            command: program.clone(),
-            why: error.to_string(),
-        })?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        let mut child = command
+            .spawn()
+            .map_err(|error| ConnectError::NotStarted { command: program.clone(), why: error.to_string() })?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(ConnectError::NotStarted { command: program, why: "its streams are missing".to_owned() });
+            return Err(ConnectError::NotStarted {
+                command: program,
+                why: "its streams are missing".to_owned(),
+            });
         };
         let tail = StderrTail::default();
         let (told, exit) = watch::channel(None);
@@ -138,7 +141,12 @@ fn command(spec: &ServerSpec, path: &SearchPath) -> Result<(Command, String), Co
     // A script that starts with `env node` finds the node beside it.
     let beside = program.parent().filter(|it| it.is_absolute());
     let mut command = Command::new(&program);
-    command.args(&spec.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+        .args(&spec.args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
     // Servers in Python would otherwise write in the encoding of the system.
     command.env("PYTHONUTF8", "1").env("PYTHONIOENCODING", "utf-8");
     if ["LC_ALL", "LC_CTYPE", "LANG"].iter().all(|name| std::env::var_os(name).is_none()) {

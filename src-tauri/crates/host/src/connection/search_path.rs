@@ -46,7 +46,8 @@ impl SearchPath {
             PathSource::LoginShell => {
                 static LOGIN: OnceCell<Option<OsString>> = OnceCell::const_new();
                 let shell = env::var_os("SHELL").filter(|_| cfg!(unix));
-                let login = LOGIN.get_or_init(|| async { login_path(shell?.as_ref(), SHELL_TIMEOUT).await }).await;
+                let login =
+                    LOGIN.get_or_init(|| async { login_path(shell?.as_ref(), SHELL_TIMEOUT).await }).await;
                 match login {
                     Some(login) => Self::from_text(login).then(inherited()),
                     None => inherited().then(Self::usual()),
@@ -66,8 +67,11 @@ impl SearchPath {
 
     /// Where tools are when no shell could be asked.
     fn usual() -> Self {
-        let mut folders: Vec<PathBuf> =
-            if cfg!(unix) { ["/opt/homebrew/bin", "/usr/local/bin"].map(PathBuf::from).into() } else { Vec::new() };
+        let mut folders: Vec<PathBuf> = if cfg!(unix) {
+            ["/opt/homebrew/bin", "/usr/local/bin"].map(PathBuf::from).into()
+        } else {
+            Vec::new()
+        };
         folders.extend(dirs::home_dir().map(|it| it.join(".local").join("bin")));
         Self(folders)
     }
@@ -93,7 +97,11 @@ pub(super) fn find_command(command: &str, path: &SearchPath, cwd: Option<&Path>)
         None => PathBuf::from(command),
     };
     if expanded.components().count() > 1 || expanded.is_absolute() {
-        let file = if expanded.is_relative() { cwd.map_or(expanded.clone(), |it| it.join(&expanded)) } else { expanded };
+        let file = if expanded.is_relative() {
+            cwd.map_or(expanded.clone(), |it| it.join(&expanded))
+        } else {
+            expanded
+        };
         return with_extension(&file);
     }
     path.0.iter().find_map(|folder| with_extension(&folder.join(&expanded)))
@@ -125,7 +133,8 @@ const MARK: &str = "__usher_path__";
 async fn login_path(shell: &OsStr, timeout: Duration) -> Option<OsString> {
     // An interactive shell that has a terminal may stop to ask for it; one without reads the files in which tools write their paths.
     use std::io::IsTerminal;
-    let kinds: &[&[&str]] = if std::io::stdin().is_terminal() { &[&["-l"]] } else { &[&["-l", "-i"], &["-l"]] };
+    let kinds: &[&[&str]] =
+        if std::io::stdin().is_terminal() { &[&["-l"]] } else { &[&["-l", "-i"], &["-l"]] };
     for kind in kinds {
         let asked = tokio::time::timeout(timeout, ask(shell, kind)).await;
         if let Ok(Some(path)) = asked {
@@ -156,6 +165,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::unwrap_used, reason = "of a test")]
     fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
         let file = folder.join(name);
         fs::write(&file, text).unwrap();
@@ -171,7 +181,10 @@ mod tests {
         let path = SearchPath(vec!["/nowhere".into(), folder.path().to_owned()]);
         assert_eq!(find_command("tool", &path, None), Some(tool.clone()));
         assert_eq!(find_command("text", &path, None), None);
-        assert_eq!(find_command("./tool", &SearchPath(vec![]), Some(folder.path())), Some(folder.path().join("./tool")));
+        assert_eq!(
+            find_command("./tool", &SearchPath(vec![]), Some(folder.path())),
+            Some(folder.path().join("./tool"))
+        );
         assert_eq!(find_command(tool.to_str().unwrap(), &SearchPath(vec![]), None), Some(tool));
         assert_eq!(find_command("", &path, None), None);
     }

@@ -77,6 +77,15 @@ impl ConnectionOptions {
             json!({})
         }
     }
+
+    /// What each request carries under a revision without a handshake (2026-07-28 basic, "_meta").
+    pub(super) fn request_meta(&self, revision: Revision) -> Value {
+        json!({
+            "io.modelcontextprotocol/protocolVersion": revision,
+            "io.modelcontextprotocol/clientInfo": self.client_info(),
+            "io.modelcontextprotocol/clientCapabilities": self.client_capabilities(),
+        })
+    }
 }
 
 /// Where commands are looked up.

@@ -196,7 +196,7 @@ impl Keeper {
         let opened = tokio::select! {
             opened = opening => opened,
             // Dropping the opening ends what it started.
-            order = self.orders.recv() => return self.obey_or_end(order),
+            order = change(&mut self.orders, self.enabled) => return self.obey_or_end(order),
         };
         let connection = match opened {
             Ok(connection) => connection,
@@ -220,8 +220,7 @@ impl Keeper {
                 let todo = "Read its last lines in the wire log, and restart it when the cause is gone.".to_owned();
                 self.crashed(what, todo).await
             }
-            order = self.orders.recv() => {
-                self.crashes = 0;
+            order = change(&mut self.orders, self.enabled) => {
                 let next = self.obey_or_end(order);
                 // Two processes of one server might fight over its files.
                 connection.close().await;
@@ -241,7 +240,7 @@ impl Keeper {
         self.tell(ServerState::Restarting { attempt: self.crashes, what });
         tokio::select! {
             () = tokio::time::sleep(pause(self.crashes)) => Next::Start,
-            order = self.orders.recv() => self.obey_or_end(order),
+            order = change(&mut self.orders, self.enabled) => self.obey_or_end(order),
         }
     }
 
@@ -270,6 +269,16 @@ impl Keeper {
 
     fn tell(&self, state: ServerState) {
         self.told.send_replace(state);
+    }
+}
+
+/// The next order that changes something: turning on what is on does not start it again.
+async fn change(orders: &mut mpsc::UnboundedReceiver<Command>, enabled: bool) -> Option<Command> {
+    loop {
+        match orders.recv().await {
+            Some(Command::Enable(same)) if same == enabled => {}
+            order => return order,
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Tests of whole connections: over streams in memory with a scripted server, and over real processes.
 
+#[cfg(unix)]
+mod child;
+mod opening;
 mod stream;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use futures::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -20,6 +23,7 @@ impl Far {
     /// The next message of the host, or `None` when it is gone.
     async fn read(&mut self) -> Option<Message> {
         let line = self.lines.next_line().await.ok()??;
+        // Every test that reads also proves that a message is one line.
         Some(Message::parse(&line).expect("the host writes messages"))
     }
 
@@ -119,7 +123,6 @@ async fn open(
 }
 
 /// Everything told so far.
-#[expect(dead_code, reason = "the next tests read it")]
 fn told(receiver: &mut EventReceiver) -> Vec<ConnectionEvent> {
     std::iter::from_fn(|| receiver.try_next()).collect()
 }

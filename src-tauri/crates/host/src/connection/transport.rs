@@ -12,8 +12,8 @@ use std::{
 use rmcp::{
     ErrorData, RoleClient, Service,
     model::{
-        ClientConfig, ClientRequest, CustomResult, ErrorCode, GetExtensions, GetMeta, JsonRpcMessage, RequestId,
-        RequestMetaObject, ServerResult,
+        ClientConfig, ClientRequest, CustomResult, ErrorCode, GetExtensions, GetMeta, JsonRpcMessage,
+        RequestId, RequestMetaObject, ServerResult,
     },
     service::{NotificationContext, RequestContext, RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
@@ -87,7 +87,9 @@ impl RawTransport {
     fn queue(&self, item: TxJsonRpcMessage<RoleClient>) -> Result<Option<String>, Unsendable> {
         let message = match item {
             JsonRpcMessage::Request(request) => {
-                let RequestId::Number(id) = request.id else { return Err(Unsendable("its identifier is text")) };
+                let RequestId::Number(id) = request.id else {
+                    return Err(Unsendable("its identifier is text"));
+                };
                 let method = request.request.method().to_owned();
                 let Some(beside) = request.request.extensions().get::<Beside>() else {
                     return Err(Unsendable("it has no raw parameters"));
@@ -98,7 +100,8 @@ impl RawTransport {
                     return Ok(None);
                 };
                 let meta = meta(&request.request, id);
-                let params = with_meta(&beside.params, &meta).ok_or(Unsendable("its parameters are not an object"))?;
+                let params =
+                    with_meta(&beside.params, &meta).ok_or(Unsendable("its parameters are not an object"))?;
                 self.wire.expect_through_rmcp(id, &method, reply, progress);
                 Message::Request { id: Id::Number(id), method, params: Some(params) }
             }
@@ -198,7 +201,8 @@ mod tests {
     #[test]
     fn meta_is_added_without_reading_the_parameters() {
         let meta = RequestMetaObject::default();
-        let check = |params: &str| with_meta(&RawJson::parse(params).unwrap(), &meta).map(|it| it.get().to_owned());
+        let check =
+            |params: &str| with_meta(&RawJson::parse(params).unwrap(), &meta).map(|it| it.get().to_owned());
         assert_eq!(
             check(r#"{"b":9007199254740993,"a":1.10}"#).unwrap(),
             r#"{"_meta":{},"b":9007199254740993,"a":1.10}"#

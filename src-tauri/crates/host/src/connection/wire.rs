@@ -113,8 +113,25 @@ impl Wire {
         let (reply, answer) = oneshot::channel();
         let id = FIRST_OWN_ID + number;
         self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: false, progress: None });
-        self.send(Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) }).await;
+        self.send(Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) })
+            .await;
         answer
+    }
+
+    /// Asks to be told when tools change, under revisions where this must be asked for (2026-07-28 basic/patterns/subscriptions).
+    ///
+    /// The request stays open as long as the stream; a refusal is no loss and is seen in the trace.
+    pub(super) fn listen(&self, meta: &serde_json::Value) {
+        const LISTEN_ID: i64 = FIRST_OWN_ID + 1_000;
+        let params = serde_json::json!({"_meta": meta, "notifications": {"toolsListChanged": true}});
+        let method = "subscriptions/listen".to_owned();
+        let (reply, _nobody) = oneshot::channel();
+        self.expect(
+            LISTEN_ID,
+            Waiting { method: method.clone(), reply, through_rmcp: false, progress: None },
+        );
+        let _full =
+            self.queue(&Message::Request { id: Id::Number(LISTEN_ID), method, params: Some(params.into()) });
     }
 
     /// Notes that rmcp sends a request now.
@@ -184,7 +201,8 @@ impl Wire {
             params: Some(params.into()),
         };
         if self.queue(&told).is_err() {
-            self.events.defect("The server does not read its input; it was not told that a request was cancelled.");
+            self.events
+                .defect("The server does not read its input; it was not told that a request was cancelled.");
         }
     }
 
@@ -278,7 +296,8 @@ impl Wire {
 
     fn title(&self, message: &Message) -> String {
         let method = |id: &Id| {
-            let method = number(id).and_then(|id| self.with(|it| it.waiting.get(&id).map(|it| it.method.clone())));
+            let method =
+                number(id).and_then(|id| self.with(|it| it.waiting.get(&id).map(|it| it.method.clone())));
             method.unwrap_or_else(|| "nothing asked".to_owned())
         };
         match message {
@@ -305,7 +324,9 @@ impl Wire {
         let found = number(id).and_then(|id| self.with(|it| it.waiting.remove(&id)).map(|it| (id, it)));
         match found {
             Some((id, waiting)) => self.finish(id, waiting, reply),
-            None => self.events.defect("An answer came for a request that is not under way (late or twice); ignored."),
+            None => self
+                .events
+                .defect("An answer came for a request that is not under way (late or twice); ignored."),
         }
     }
 
@@ -345,8 +366,9 @@ impl Wire {
             "notifications/tools/list_changed" => self.events.tell(ConnectionEvent::ToolsChanged),
             "notifications/progress" => {
                 let Some(Ok(params)) = params.map(RawJson::to::<ProgressParams>) else { return };
-                let sender = number(&params.progress_token)
-                    .and_then(|token| self.with(|it| it.waiting.get(&token).and_then(|it| it.progress.clone())));
+                let sender = number(&params.progress_token).and_then(|token| {
+                    self.with(|it| it.waiting.get(&token).and_then(|it| it.progress.clone()))
+                });
                 if let Some(sender) = sender {
                     // Progress is a picture of now: when the reader is slow, the older ones are enough for it.
                     let _full = sender.try_send(params.progress);
@@ -359,9 +381,10 @@ impl Wire {
 
 fn too_long(start: &str, length: usize) -> Sorted {
     match sort(start) {
-        Sorted::Broken { ids, .. } => {
-            Sorted::Broken { why: format!("it has {length} bytes, more than the {MAX_LINE} that are read"), ids }
-        }
+        Sorted::Broken { ids, .. } => Sorted::Broken {
+            why: format!("it has {length} bytes, more than the {MAX_LINE} that are read"),
+            ids,
+        },
         Sorted::Messages(_) | Sorted::Noise => Sorted::Noise,
     }
 }

@@ -1,0 +1,173 @@
+//! With real processes: small shell scripts that speak the handshake.
+
+use super::*;
+
+/// Answers `initialize`, then runs a script for each request, with its identifier in `$id`.
+fn server(on_request: &str) -> ServerSpec {
+    let script = format!(
+        r#"
+        answer() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
+        while read -r line; do
+            id=${{line#*\"id\":}}; id=${{id%%,*}}
+            case $line in
+                *'"method":"initialize"'*) answer '{{"protocolVersion":"2025-06-18","capabilities":{{}},"serverInfo":{{"name":"sh"}}}}' ;;
+                *'"method":"notifications/'*) ;;
+                *) {on_request} ;;
+            esac
+        done"#
+    );
+    spec("sh", &["-c", &script])
+}
+
+fn spec(command: &str, args: &[&str]) -> ServerSpec {
+    ServerSpec {
+        id: "s".to_owned(),
+        name: "Server".to_owned(),
+        command: command.to_owned(),
+        args: args.iter().map(|it| (*it).to_owned()).collect(),
+        ..ServerSpec::default()
+    }
+}
+
+/// The handshake at once: these scripts are old servers.
+fn old() -> ConnectionOptions {
+    ConnectionOptions { newest: Revision::NEWEST_WITH_HANDSHAKE, ..patient() }
+}
+
+async fn open_child(spec: &ServerSpec) -> (Result<Connection, ConnectError>, EventReceiver) {
+    let (sender, receiver) = events();
+    (Connection::open(spec, &old(), sender).await, receiver)
+}
+
+async fn ask(connection: &Connection) -> serde_json::Value {
+    connection.call(&call("t", "{}"), CallOptions::default()).await.expect("answered").to_value()
+}
+
+/// Whether a process is gone, or dead and only not yet collected.
+fn is_gone(pid: &serde_json::Value) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|it| it.trim().is_empty() || it.trim_start().starts_with(['Z', 'X']))
+}
+
+#[tokio::test]
+async fn a_process_is_spoken_to_and_its_environment_is_set() {
+    let spec = ServerSpec {
+        env: vec![("CUSTOM".to_owned(), "x y".to_owned())],
+        ..server(r#"echo "on stderr" >&2; answer "[\"$PYTHONUTF8\",\"$PYTHONIOENCODING\",\"$CUSTOM\"]""#)
+    };
+    let (connection, mut events) = open_child(&spec).await;
+    let connection = connection.unwrap();
+    assert_eq!(ask(&connection).await, json!(["1", "utf-8", "x y"]));
+    let exit = connection.close().await;
+    assert_eq!((exit.stderr.as_slice(), exit.wanted), (["on stderr".to_owned()].as_slice(), true));
+    let events = told(&mut events);
+    assert!(events.contains(&ConnectionEvent::Stderr { text: "on stderr".to_owned() }));
+    assert!(events.contains(&ConnectionEvent::Exited(exit)));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_server_started_ends_with_it() {
+    // The grandchild ignores the end of its input and SIGTERM.
+    let spec = server(r#"(trap '' TERM; while :; do sleep 600; done) >/dev/null 2>&1 & answer "$!""#);
+    let (connection, _events) = open_child(&spec).await;
+    let connection = connection.unwrap();
+    let grandchild = ask(&connection).await;
+    assert!(!is_gone(&grandchild));
+    connection.close().await;
+    assert!(is_gone(&grandchild));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn dropping_the_last_clone_ends_the_process() {
+    let spec = server(r#"trap '' TERM; answer "$$""#);
+    let (connection, mut events) = open_child(&spec).await;
+    let connection = connection.unwrap();
+    let server = ask(&connection).await;
+    drop(connection);
+    while let Some(event) = events.next().await {
+        if matches!(event, ConnectionEvent::Exited(_)) {
+            assert!(is_gone(&server));
+            return;
+        }
+    }
+    panic!("not told that it ended");
+}
+
+#[tokio::test]
+async fn a_command_that_is_missing_names_the_path() {
+    let options = ConnectionOptions { path: PathSource::Given("/one:/two".into()), ..old() };
+    let (sender, _events) = events();
+    let Err(error) = Connection::open(&spec("no-such-tool", &[]), &options, sender).await else {
+        panic!("opened")
+    };
+    expect_test::expect![[r#"
+        the command "no-such-tool" was not found. Searched: /one, /two
+        Install it, or give the full path of "no-such-tool" in the server's settings. If it works in your terminal, run `which no-such-tool` there and use what it prints."#]]
+    .assert_eq(&format!("{error}\n{}", error.todo()));
+    let missing = ServerSpec { cwd: Some("/no/such/folder".into()), ..spec("sh", &[]) };
+    let (Err(error), _) = open_child(&missing).await else { panic!("opened") };
+    assert!(error.to_string().contains("/no/such/folder"));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_start_shows_its_last_lines() {
+    let spec = spec("sh", &["-c", "echo 'API_KEY is missing' >&2; exit 3"]);
+    let (Err(error), _) = open_child(&spec).await else { panic!("opened") };
+    expect_test::expect![[r#"
+        the server ended before it answered (exit status: 3). Its last lines:
+        API_KEY is missing"#]]
+    .assert_eq(&error.to_string());
+}
+
+#[tokio::test]
+async fn a_crash_in_a_call_is_told_and_the_server_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("crashed");
+    // Crashes at the first call of its first life only.
+    let script = format!(
+        "if [ -e '{0}' ]; then answer 1; else : > '{0}'; echo oops >&2; kill -9 $$; fi",
+        mark.display()
+    );
+    let (supervisor, _events) = Supervisor::start(server(&script), old(), true);
+    let first = supervisor.ready().await.unwrap();
+    let error = first.call(&call("t", "{}"), CallOptions::default()).await.unwrap_err();
+    expect_test::expect![[r#"
+        the server ended while the request was under way (signal: 9 (SIGKILL)). Its last lines:
+        oops"#]]
+    .assert_eq(&error.to_string());
+    let mut state = supervisor.state();
+    let again = |it: &ServerState| matches!(it, ServerState::Ready { connection } if !Arc::ptr_eq(&connection.0, &first.0));
+    let connection = state.wait_for(again).await.unwrap().connection().unwrap().clone();
+    assert_eq!(ask(&connection).await, json!(1));
+    supervisor.end().await;
+}
+
+#[tokio::test]
+async fn a_server_is_turned_off_and_on() {
+    let (supervisor, _events) = Supervisor::start(server("answer \"$$\""), old(), false);
+    let error = supervisor.ready().await.err().unwrap();
+    assert_eq!(error.to_string(), "the server is not connected: it is turned off");
+    supervisor.enable(true);
+    let mut state = supervisor.state();
+    let ready = |it: &ServerState| matches!(it, ServerState::Ready { .. });
+    let first = state.wait_for(ready).await.unwrap().connection().unwrap().clone();
+    let first_process = ask(&first).await;
+    supervisor.restart();
+    let other = |it: &ServerState| matches!(it, ServerState::Ready { connection } if !Arc::ptr_eq(&connection.0, &first.0));
+    let second = state.wait_for(other).await.unwrap().connection().unwrap().clone();
+    assert_ne!(ask(&second).await, first_process);
+    supervisor.enable(false);
+    state.wait_for(|it| matches!(it, ServerState::Off)).await.unwrap();
+    second.closed().await;
+    supervisor.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_left_alone() {
+    let (supervisor, _events) = Supervisor::start(spec("sh", &["-c", "exit 1"]), old(), true);
+    assert!(supervisor.ready().await.is_err());
+    let state = supervisor.state();
+    assert!(matches!(&*state.borrow(), ServerState::Failed { .. }));
+}

@@ -1,0 +1,210 @@
+//! Finding the revision with servers that do not know the newest, and with those that behave badly.
+
+use expect_test::expect;
+
+use super::*;
+
+fn hasty() -> ConnectionOptions {
+    ConnectionOptions { probe_timeout: Duration::from_millis(1), ..patient() }
+}
+
+fn old_server() -> Script {
+    script(|mut far| async move {
+        far.shake("2025-06-18").await;
+        far.idle().await;
+    })
+}
+
+#[tokio::test]
+async fn an_old_server_that_refuses_the_probe_is_greeted_on_the_same_stream() {
+    let far = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32601,"message":"Method not found"}"#).await;
+        far.shake("2025-11-25").await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &patient()).await;
+    let connection = connection.unwrap();
+    expect![[r"
+        Asked server/discover under 2026-12-01.
+        The server does not know server/discover (Method not found (-32601)); trying the handshake.
+        Sent initialize, offering 2025-11-25.
+        far speaks 2025-11-25."]]
+    .assert_eq(&steps(&connection));
+    assert_eq!(connection.greeting().remember, None);
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_the_probe_is_started_again() {
+    let far = script(|mut far| async move {
+        let _asked = far.request().await;
+    });
+    let (connection, mut events) = open([far, old_server()], &patient()).await;
+    expect![[r"
+        Asked server/discover under 2026-12-01.
+        The server ended when it was asked server/discover (the stream ended); it is started again with the handshake.
+        Sent initialize, offering 2025-11-25.
+        The server answered initialize with 2025-06-18.
+        far speaks 2025-06-18."]]
+    .assert_eq(&steps(&connection.unwrap()));
+    let fallbacks = told(&mut events)
+        .into_iter()
+        .filter(|it| matches!(it, ConnectionEvent::Negotiated(it) if it.fallback));
+    assert_eq!(fallbacks.count(), 2);
+}
+
+#[tokio::test]
+async fn an_empty_answer_to_the_probe_is_an_old_server() {
+    let far = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.answer(&id, "{}").await;
+        far.shake("2025-03-26").await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &patient()).await;
+    let connection = connection.unwrap();
+    assert_eq!(connection.revision(), Revision::V2025_03_26);
+    assert!(steps(&connection).contains("is not one (missing field `supportedVersions`"));
+}
+
+#[tokio::test]
+async fn silence_is_waited_for_once_only() {
+    let far = script(|mut far| async move {
+        let (_, method, _) = far.request().await.unwrap();
+        assert_eq!(method, "server/discover");
+        far.shake("2025-06-18").await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &hasty()).await;
+    let remember = connection.unwrap().greeting().remember;
+    assert_eq!(remember, Some(Revision::V2025_06_18));
+    let options = ConnectionOptions { remembered: remember, ..patient() };
+    let (connection, _events) = open([old_server()], &options).await;
+    let connection = connection.unwrap();
+    assert_eq!(connection.greeting().remember, remember);
+    expect![[r"
+        Last time the server spoke 2025-06-18 and did not answer the probe, so the handshake comes first.
+        Sent initialize, offering 2025-11-25.
+        The server answered initialize with 2025-06-18.
+        far speaks 2025-06-18."]]
+    .assert_eq(&steps(&connection));
+}
+
+#[tokio::test]
+async fn a_late_answer_to_the_probe_still_counts() {
+    let far = script(|mut far| async move {
+        let (probe, _, _) = far.request().await.unwrap();
+        let (_, method, _) = far.request().await.unwrap();
+        assert_eq!(method, "initialize");
+        far.answer(&probe, r#"{"supportedVersions":["2026-07-28"],"capabilities":{}}"#).await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &hasty()).await;
+    let connection = connection.unwrap();
+    assert_eq!(connection.revision(), Revision::V2026_07_28);
+    assert_eq!(connection.greeting().remember, None);
+}
+
+#[tokio::test]
+async fn a_late_refusal_of_the_probe_does_no_harm() {
+    let far = script(|mut far| async move {
+        let (probe, _, _) = far.request().await.unwrap();
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&probe, r#"{"code":-32600,"message":"not initialized"}"#).await;
+        far.shake_as(&id, "2025-11-25").await;
+        let (id, method, params) = far.request().await.unwrap();
+        assert_eq!(method, "tools/list");
+        assert_eq!(params.get(), r#"{"_meta":{"progressToken":0}}"#);
+        far.answer(&id, r#"{"tools":[]}"#).await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &hasty()).await;
+    assert_eq!(connection.unwrap().list_tools().await.unwrap().0.tools, []);
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_after_the_probe_is_started_again_without_it() {
+    let far = script(|mut far| async move {
+        let (_probe, _, _) = far.request().await.unwrap();
+        let (_initialize, _, _) = far.request().await.unwrap();
+    });
+    let (connection, _events) = open([far, old_server()], &hasty()).await;
+    assert_eq!(connection.unwrap().revision(), Revision::V2025_06_18);
+}
+
+#[tokio::test]
+async fn an_updated_server_is_probed_although_it_is_remembered() {
+    let modern = || {
+        script(|mut far| async move {
+            let (id, method, _) = far.request().await.unwrap();
+            if method == "initialize" {
+                far.refuse(&id, r#"{"code":-32601,"message":"gone"}"#).await;
+            } else {
+                far.answer(&id, r#"{"supportedVersions":["2026-12-01"],"capabilities":{}}"#).await;
+            }
+            far.idle().await;
+        })
+    };
+    let options = ConnectionOptions { remembered: Some(Revision::V2025_11_25), ..patient() };
+    let (connection, _events) = open([modern(), modern()], &options).await;
+    assert_eq!(connection.unwrap().revision(), Revision::V2026_12_01);
+}
+
+#[tokio::test]
+async fn what_cannot_be_spoken_is_said_clearly() {
+    async fn check(script: Script, expected: expect_test::Expect) {
+        let (connection, _events) = open([script], &patient()).await;
+        let Err(error) = connection else { panic!("it opened") };
+        expected.assert_eq(&format!("{error}\n{}", error.todo()));
+    }
+    let future = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32022,"message":"no","data":{"supported":["2027-05-01"]}}"#).await;
+        far.idle().await;
+    });
+    check(
+        future,
+        expect![[r#"
+        the server speaks 2027-05-01, of which Usher speaks none
+        Update the server, or Usher."#]],
+    )
+    .await;
+    let ancient = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32601,"message":"no"}"#).await;
+        let (id, _, _) = far.request().await.unwrap();
+        far.answer(&id, r#"{"protocolVersion":"2024-11-05","capabilities":{}}"#).await;
+        far.idle().await;
+    });
+    check(
+        ancient,
+        expect![[r#"
+        the server speaks 2024-11-05, of which Usher speaks none
+        Update the server, or Usher."#]],
+    )
+    .await;
+    let strict = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32021,"message":"needs sampling"}"#).await;
+        far.idle().await;
+    });
+    check(
+        strict,
+        expect![[r#"
+        the server refused server/discover: needs sampling (-32021)
+        Nothing was changed. Open the wire log of the server, and report this to its authors."#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_unsupported_error_that_names_nothing_tries_the_next() {
+    let far = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32022,"message":"no"}"#).await;
+        far.greet(&["2026-07-28"]).await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &patient()).await;
+    assert_eq!(connection.unwrap().revision(), Revision::V2026_07_28);
+}
