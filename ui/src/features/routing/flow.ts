@@ -40,7 +40,6 @@ export interface Label {
   y: number;
   text: string;
   tone: "ink" | "mute" | "bad";
-  anchor: "start" | "middle";
 }
 
 /** Where a withheld output ends. */
@@ -121,14 +120,14 @@ export function layoutFlow(call: ToolCallView, width: number): Flow {
   );
   const toolTop = Math.round(Math.max(0, (bottom + LABEL_HEIGHT - toolHeight) / 2));
   flow.nodes.push({ id: "tool", x: 0, y: toolTop, width: END_WIDTH, height: toolHeight, color: "tool", hollow: false });
-  flow.labels.push({ id: "tool", x: 0, y: toolTop + toolHeight + 16, text: call.server_name, tone: "mute", anchor: "start" });
+  flow.labels.push({ id: "tool", x: 0, y: toolTop + toolHeight + 16, text: call.server_name, tone: "mute" });
   flow.height = Math.max(bottom, toolTop + toolHeight + 20) + 4;
 
   let from = toolTop;
   for (const { output, y: top, height } of placed) {
     const color = output.withheld !== null && output.edges.length === 0 ? "withheld" : output.color;
     flow.nodes.push({ id: output.id, x: middle, y: top, width: OUTPUT_WIDTH, height, color, hollow: output.handle === null });
-    flow.labels.push({ id: output.id, x: middle + OUTPUT_WIDTH / 2, y: top - 6, text: output.label, tone: "mute", anchor: "middle" });
+    flow.labels.push({ id: output.id, x: middle, y: top - 6, text: output.label, tone: "mute" });
     if (output.handle === null) {
       absent(flow, output, middle + OUTPUT_WIDTH, top + height / 2, call.state.kind);
       continue;
@@ -170,7 +169,7 @@ function consumers(flow: Flow, placed: Array<{ output: Output; y: number; height
     const color = consumerColor(consumer);
     flow.nodes.push({ id: consumer, x: right, y: top, width: END_WIDTH, height, color, hollow: false });
     const bytes = incoming.reduce((total, { edge }) => total + edge.bytes, 0);
-    const name = { x: right + END_WIDTH + 6, anchor: "start" } as const;
+    const name = { x: right + END_WIDTH + 6 };
     flow.labels.push({ id: consumer, ...name, y: top + height / 2 - 2, text: capital(consumerLabel(consumer)), tone: "ink" });
     flow.labels.push({ id: `${consumer} bytes`, ...name, y: top + height / 2 + 12, text: formatBytes(bytes), tone: "mute" });
     let into = top;
@@ -195,7 +194,7 @@ function consumers(flow: Flow, placed: Array<{ output: Output; y: number; height
 function stop(flow: Flow, output: Output, withheld: { rule: string | null; why: string }, x: number, y: number): void {
   flow.stops.push({ id: output.id, x1: x + 8, x2: x + 42, y });
   const title = withheld.rule === null ? "withheld" : `withheld, ${withheld.rule}`;
-  const at = { x: x + 52, anchor: "start" } as const;
+  const at = { x: x + 52 };
   flow.labels.push({ id: `${output.id} withheld`, ...at, y: y - 3, text: title, tone: "bad" });
   flow.labels.push({ id: `${output.id} size`, ...at, y: y + 11, text: `reached nobody, ${formatBytes(output.bytes)}`, tone: "mute" });
   flow.sentences.push(`${output.label}, ${formatBytes(output.bytes)}, was ${title} and reached nobody: ${withheld.why}`);
@@ -204,7 +203,7 @@ function stop(flow: Flow, output: Output, withheld: { rule: string | null; why: 
 function absent(flow: Flow, output: Output, x: number, y: number, state: ToolCallView["state"]["kind"]): void {
   const waiting = state === "running" || state === "awaiting_approval";
   const text = waiting ? "asked for, not here yet" : "asked for, did not come";
-  flow.labels.push({ id: `${output.id} absent`, x: x + 10, y: y + 4, text, tone: waiting ? "mute" : "bad", anchor: "start" });
+  flow.labels.push({ id: `${output.id} absent`, x: x + 10, y: y + 4, text, tone: waiting ? "mute" : "bad" });
   flow.sentences.push(`${output.label} was ${text}`);
 }
 
