@@ -51,6 +51,8 @@ pub mod search;
 pub mod secret;
 mod server;
 mod setting;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 /// How the store waits.

@@ -58,8 +58,9 @@ impl Store {
     /// The database cannot be read.
     pub async fn approvals(&self) -> Result<Vec<Approval>, StoreError> {
         self.read(|connection| {
-            let mut query =
-                connection.prepare("SELECT server_id, tool, rule, definition_hash FROM approval ORDER BY server_id, tool")?;
+            let mut query = connection.prepare(
+                "SELECT server_id, tool, rule, definition_hash FROM approval ORDER BY server_id, tool",
+            )?;
             query
                 .query_map([], |row| {
                     let tool: String = row.get(1)?;

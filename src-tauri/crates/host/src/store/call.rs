@@ -69,8 +69,9 @@ impl Store {
     pub async fn calls(&self, conversation_id: impl Into<String>) -> Result<Vec<CallRow>, StoreError> {
         let conversation_id = conversation_id.into();
         self.read(move |connection| {
-            let mut query = connection
-                .prepare(&format!("SELECT {COLUMNS} FROM call WHERE conversation_id = ?1 ORDER BY number, rowid"))?;
+            let mut query = connection.prepare(&format!(
+                "SELECT {COLUMNS} FROM call WHERE conversation_id = ?1 ORDER BY number, rowid"
+            ))?;
             query.query_map([conversation_id], row_of)?.collect()
         })
         .await
@@ -83,7 +84,9 @@ impl Store {
     pub async fn call(&self, id: impl Into<String>) -> Result<Option<CallRow>, StoreError> {
         let id = id.into();
         self.read(move |connection| {
-            connection.query_row(&format!("SELECT {COLUMNS} FROM call WHERE id = ?1"), [id], row_of).optional()
+            connection
+                .query_row(&format!("SELECT {COLUMNS} FROM call WHERE id = ?1"), [id], row_of)
+                .optional()
         })
         .await
     }
@@ -91,8 +94,9 @@ impl Store {
 
 /// The calls that are marked as running.
 pub(super) fn unsettled(connection: &Connection) -> rusqlite::Result<Vec<CallRow>> {
-    let mut query = connection
-        .prepare(&format!("SELECT {COLUMNS} FROM call WHERE running = 1 ORDER BY conversation_id, number, rowid"))?;
+    let mut query = connection.prepare(&format!(
+        "SELECT {COLUMNS} FROM call WHERE running = 1 ORDER BY conversation_id, number, rowid"
+    ))?;
     query.query_map([], row_of)?.collect()
 }
 

@@ -51,7 +51,15 @@ impl Store {
                 .execute(
                     "INSERT INTO conversation (id, title, created_ms, updated_ms, mode, model_id, custom)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    params![row.id, row.title, row.created_ms, row.updated_ms, row.mode, row.model_id, row.custom],
+                    params![
+                        row.id,
+                        row.title,
+                        row.created_ms,
+                        row.updated_ms,
+                        row.mode,
+                        row.model_id,
+                        row.custom
+                    ],
                 )
                 .map(drop)
         })

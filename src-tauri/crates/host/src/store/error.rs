@@ -83,7 +83,9 @@ impl StoreError {
     pub fn what(&self) -> String {
         let text = self.to_string();
         let mut letters = text.chars();
-        letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+        letters
+            .next()
+            .map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     }
 
     /// What is safe.
@@ -92,7 +94,9 @@ impl StoreError {
             Self::Disk { kept: true, .. } => {
                 "Nothing is lost while Usher runs: what could not be written is kept in memory and written as soon as that works."
             }
-            Self::Disk { kept: false, .. } => "What was stored before is untouched; this one change was not made.",
+            Self::Disk { kept: false, .. } => {
+                "What was stored before is untouched; this one change was not made."
+            }
             Self::InUse { .. } | Self::Newer { .. } => "Nothing was changed.",
             Self::Gone | Self::Unfit { .. } => "Everything else is stored as usual.",
             Self::Closed => "Everything that was confirmed before is on disk.",
@@ -136,8 +140,12 @@ impl Trouble {
     pub fn todo(&self) -> &'static str {
         match self {
             Self::Full { .. } => "Free some space on that disk. Do not quit Usher before.",
-            Self::Locked { .. } => "Close the other program, for example a database browser or a backup. Do not quit Usher before.",
-            Self::Unwritable { .. } => "Check that the disk is there and that you may write to the folder. Do not quit Usher before.",
+            Self::Locked { .. } => {
+                "Close the other program, for example a database browser or a backup. Do not quit Usher before."
+            }
+            Self::Unwritable { .. } => {
+                "Check that the disk is there and that you may write to the folder. Do not quit Usher before."
+            }
             Self::Damaged { .. } => {
                 "Copy what you still need from the window, then start Usher again: it moves the damaged file aside and keeps it."
             }

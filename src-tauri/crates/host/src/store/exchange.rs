@@ -105,11 +105,15 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn exchanges(&self, conversation_id: impl Into<String>) -> Result<Vec<ExchangeRow>, StoreError> {
+    pub async fn exchanges(
+        &self,
+        conversation_id: impl Into<String>,
+    ) -> Result<Vec<ExchangeRow>, StoreError> {
         let conversation_id = conversation_id.into();
         self.read(move |connection| {
-            let mut query =
-                connection.prepare(&format!("SELECT {COLUMNS} FROM exchange WHERE conversation_id = ?1 ORDER BY row"))?;
+            let mut query = connection.prepare(&format!(
+                "SELECT {COLUMNS} FROM exchange WHERE conversation_id = ?1 ORDER BY row"
+            ))?;
             query.query_map([conversation_id], row_of)?.collect()
         })
         .await
@@ -119,7 +123,10 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn exchange_body(&self, id: impl Into<String>) -> Result<Option<(ExchangeRow, Bytes)>, StoreError> {
+    pub async fn exchange_body(
+        &self,
+        id: impl Into<String>,
+    ) -> Result<Option<(ExchangeRow, Bytes)>, StoreError> {
         let id = id.into();
         self.read_large(move |connection| {
             connection

@@ -83,7 +83,9 @@ impl Store {
     pub fn append_text(&self, item_id: impl Into<String>, text: impl Into<String>) -> Written {
         let (item_id, text) = (item_id.into(), text.into());
         self.queue(Care::Text, move |connection| {
-            connection.execute("INSERT INTO piece (item_id, text) VALUES (?1, ?2)", params![item_id, text]).map(drop)
+            connection
+                .execute("INSERT INTO piece (item_id, text) VALUES (?1, ?2)", params![item_id, text])
+                .map(drop)
         })
     }
 
@@ -91,7 +93,8 @@ impl Store {
     pub fn put_item_body(&self, item_id: impl Into<String>, body: impl Into<String>) -> Written {
         let (item_id, body) = (item_id.into(), body.into());
         self.write(move |connection| {
-            let changed = connection.execute("UPDATE item SET body = ?2 WHERE id = ?1", params![item_id, body])?;
+            let changed =
+                connection.execute("UPDATE item SET body = ?2 WHERE id = ?1", params![item_id, body])?;
             if changed == 0 { Err(rusqlite::Error::QueryReturnedNoRows) } else { Ok(()) }
         })
     }
@@ -115,7 +118,9 @@ impl Store {
     /// Removes an item, for example a failed answer that is tried again.
     pub fn delete_item(&self, item_id: impl Into<String>) -> Written {
         let item_id = item_id.into();
-        self.write(move |connection| connection.execute("DELETE FROM item WHERE id = ?1", [&item_id]).map(drop))
+        self.write(move |connection| {
+            connection.execute("DELETE FROM item WHERE id = ?1", [&item_id]).map(drop)
+        })
     }
 
     /// The items of a conversation, in order.
@@ -145,7 +150,11 @@ impl Store {
     }
 }
 
-fn select(connection: &Connection, rest: &str, params: impl rusqlite::Params) -> rusqlite::Result<Vec<ItemRow>> {
+fn select(
+    connection: &Connection,
+    rest: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<Vec<ItemRow>> {
     let mut query = connection.prepare(&format!("SELECT {COLUMNS} FROM item WHERE {rest}"))?;
     let mut rows: Vec<ItemRow> = query.query_map(params, row_of)?.collect::<rusqlite::Result<_>>()?;
     for row in rows.iter_mut().filter(|row| row.streaming) {

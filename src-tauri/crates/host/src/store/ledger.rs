@@ -72,7 +72,9 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn next_ledger_seq(&self) -> Result<i64, StoreError> {
-        self.read(|connection| connection.query_row("SELECT coalesce(max(seq), 0) + 1 FROM ledger", [], |row| row.get(0)))
-            .await
+        self.read(|connection| {
+            connection.query_row("SELECT coalesce(max(seq), 0) + 1 FROM ledger", [], |row| row.get(0))
+        })
+        .await
     }
 }

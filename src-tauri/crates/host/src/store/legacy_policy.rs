@@ -42,8 +42,8 @@ impl Store {
     /// The database cannot be read.
     pub async fn legacy_policies(&self) -> Result<Vec<LegacyPolicy>, StoreError> {
         self.read(|connection| {
-            let mut query =
-                connection.prepare("SELECT server_id, tool, policy FROM legacy_policy ORDER BY server_id, tool")?;
+            let mut query = connection
+                .prepare("SELECT server_id, tool, policy FROM legacy_policy ORDER BY server_id, tool")?;
             query
                 .query_map([], |row| {
                     Ok(LegacyPolicy { server_id: row.get(0)?, tool: row.get(1)?, policy: row.get(2)? })

@@ -9,8 +9,8 @@ use std::{
 use rusqlite::Connection;
 
 use super::{
-    StoreError, StoreOptions, Trouble, approval, call, conversation, exchange, item, ledger, legacy_policy, model,
-    payload, search, server, setting,
+    StoreError, StoreOptions, Trouble, approval, call, conversation, exchange, item, ledger, legacy_policy,
+    model, payload, search, server, setting,
 };
 
 /// A step from one format of the database to the next.
@@ -134,7 +134,8 @@ fn connect(path: &Path, options: &StoreOptions, check: bool) -> Result<Connectio
         )
         .map_err(ours)?;
     if check && fs::metadata(path).is_ok_and(|file| file.len() <= CHECK_LIMIT) {
-        let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(ours)?;
+        let said: String =
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(ours)?;
         if said != "ok" {
             return Err(damaged(path, said));
         }

@@ -98,8 +98,8 @@ impl Store {
     pub async fn payloads(&self, conversation_id: impl Into<String>) -> Result<Vec<PayloadRow>, StoreError> {
         let conversation_id = conversation_id.into();
         self.read(move |connection| {
-            let mut query =
-                connection.prepare(&format!("SELECT {COLUMNS} FROM payload WHERE conversation_id = ?1 ORDER BY row"))?;
+            let mut query = connection
+                .prepare(&format!("SELECT {COLUMNS} FROM payload WHERE conversation_id = ?1 ORDER BY row"))?;
             query.query_map([conversation_id], row_of)?.collect()
         })
         .await
@@ -113,7 +113,9 @@ impl Store {
         let handle = handle.into();
         self.read_large(move |connection| {
             connection
-                .query_row("SELECT bytes FROM payload WHERE handle = ?1", [handle], |row| row.get::<_, Vec<u8>>(0))
+                .query_row("SELECT bytes FROM payload WHERE handle = ?1", [handle], |row| {
+                    row.get::<_, Vec<u8>>(0)
+                })
                 .optional()
                 .map(|bytes| bytes.map(Bytes::from))
         })

@@ -60,7 +60,8 @@ impl Store {
     /// The database cannot be read.
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
         self.read(|connection| {
-            let mut query = connection.prepare("SELECT id, name, spec, enabled, era, sort FROM server ORDER BY sort, id")?;
+            let mut query = connection
+                .prepare("SELECT id, name, spec, enabled, era, sort FROM server ORDER BY sort, id")?;
             query
                 .query_map([], |row| {
                     Ok(ServerRow {

@@ -32,7 +32,9 @@ impl Store {
     pub async fn setting(&self, key: impl Into<String>) -> Result<Option<String>, StoreError> {
         let key = key.into();
         self.read(move |connection| {
-            connection.query_row("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0)).optional()
+            connection
+                .query_row("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
+                .optional()
         })
         .await
     }

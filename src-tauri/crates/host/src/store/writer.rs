@@ -78,7 +78,12 @@ impl Writer {
         Ok(Self { commands })
     }
 
-    pub(super) fn queue(&self, care: Care, keep: bool, run: Job) -> oneshot::Receiver<Result<(), StoreError>> {
+    pub(super) fn queue(
+        &self,
+        care: Care,
+        keep: bool,
+        run: Job,
+    ) -> oneshot::Receiver<Result<(), StoreError>> {
         let (answer, result) = oneshot::channel();
         // A closed channel drops the answer with the command, which the caller sees as `Closed`.
         let _ = self.commands.send(Command::Write(Write { care, keep, run, answer: Some(answer) }));
@@ -138,7 +143,8 @@ impl Thread {
                     #[cfg(test)]
                     Command::Between(run) => run(&self.connection),
                 }
-                next = if self.backlog.len() < GROUP && close.is_none() { queue.try_recv().ok() } else { None };
+                next =
+                    if self.backlog.len() < GROUP && close.is_none() { queue.try_recv().ok() } else { None };
             }
             self.flush();
             if let Some(answer) = close {
@@ -191,8 +197,10 @@ impl Thread {
                     // When even this fails, the next BEGIN says so.
                     let _ = self.connection.execute_batch("ROLLBACK");
                 }
-                let trouble = Trouble::of(&error, &self.path)
-                    .unwrap_or_else(|| Trouble::Unwritable { path: self.path.clone(), detail: error.to_string() });
+                let trouble = Trouble::of(&error, &self.path).unwrap_or_else(|| Trouble::Unwritable {
+                    path: self.path.clone(),
+                    detail: error.to_string(),
+                });
                 return Err((done, trouble));
             }
         };
@@ -214,7 +222,11 @@ impl Thread {
         Ok(())
     }
 
-    fn transact(&self, count: usize, sync: bool) -> Result<Vec<Result<(), StoreError>>, (usize, rusqlite::Error)> {
+    fn transact(
+        &self,
+        count: usize,
+        sync: bool,
+    ) -> Result<Vec<Result<(), StoreError>>, (usize, rusqlite::Error)> {
         let sql = |sql: &str, done: usize| self.connection.execute_batch(sql).map_err(|error| (done, error));
         sql(if sync { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" }, 0)?;
         sql("BEGIN IMMEDIATE", 0)?;
@@ -262,7 +274,8 @@ impl Thread {
 
     /// Moves the log into the database and empties it. Answers whether that was possible now.
     fn truncate_log(&self) -> bool {
-        let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        let busy =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         matches!(busy, Ok(0))
     }
 

@@ -1,0 +1,249 @@
+//! Walking JSON text without building it. The text is known to be JSON; if it were not, the walk would end early and never panic.
+
+use std::{borrow::Cow, ops::Range};
+
+/// What a JSON value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonKind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`
+    Boolean,
+    /// `null`
+    Null,
+}
+
+impl JsonKind {
+    /// Its name in JSON Schema and in the window.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Null => "null",
+        }
+    }
+
+    /// The kind of the value that a text is, told by its first character.
+    pub(super) fn of(text: &str) -> Self {
+        match text.as_bytes().first() {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::Array,
+            Some(b'"') => Self::String,
+            Some(b't' | b'f') => Self::Boolean,
+            Some(b'-' | b'0'..=b'9') => Self::Number,
+            _ => Self::Null,
+        }
+    }
+
+    /// Whether it has children.
+    pub(super) fn is_container(self) -> bool {
+        matches!(self, Self::Object | Self::Array)
+    }
+}
+
+/// A child of a container: where its key (with quotes; empty in an array) and its value stand in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Child {
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+/// The children of the container that starts at `start`; none for a scalar.
+pub(super) fn children(text: &str, start: usize) -> Children<'_> {
+    let bytes = text.as_bytes();
+    let at = skip_space(bytes, start);
+    match bytes.get(at) {
+        Some(b'{') => Children { bytes, at: at + 1, object: true },
+        Some(b'[') => Children { bytes, at: at + 1, object: false },
+        _ => Children { bytes, at: bytes.len(), object: false },
+    }
+}
+
+/// See [`children`].
+pub(super) struct Children<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    object: bool,
+}
+
+impl Iterator for Children<'_> {
+    type Item = Child;
+
+    fn next(&mut self) -> Option<Child> {
+        let mut at = skip_space(self.bytes, self.at);
+        if self.bytes.get(at) == Some(&b',') {
+            at = skip_space(self.bytes, at + 1);
+        }
+        if matches!(self.bytes.get(at), None | Some(b']' | b'}')) {
+            self.at = self.bytes.len();
+            return None;
+        }
+        let mut key = at..at;
+        if self.object {
+            key.end = value_end(self.bytes, at);
+            // The colon and the space around it.
+            at = skip_space(self.bytes, skip_space(self.bytes, key.end) + 1);
+        }
+        let end = value_end(self.bytes, at);
+        if end <= at {
+            self.at = self.bytes.len();
+            return None;
+        }
+        self.at = end;
+        Some(Child { key, value: at..end })
+    }
+}
+
+/// Where the value that starts at `at` ends. Containers are skipped by counting, not by recursion.
+pub(super) fn value_end(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'"') => string_end(bytes, at),
+        Some(b'{' | b'[') => {
+            let mut depth = 0_usize;
+            let mut at = at;
+            while let Some(&byte) = bytes.get(at) {
+                match byte {
+                    b'"' => {
+                        at = string_end(bytes, at);
+                        continue;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth -= 1;
+                        if depth == 0 {
+                            return at + 1;
+                        }
+                    }
+                    _ => {}
+                }
+                at += 1;
+            }
+            bytes.len()
+        }
+        _ => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let length = rest
+                .iter()
+                .position(|byte| matches!(byte, b',' | b']' | b'}' | b':' | b' ' | b'\t' | b'\n' | b'\r'));
+            at + length.unwrap_or(rest.len())
+        }
+    }
+}
+
+fn string_end(bytes: &[u8], quote: usize) -> usize {
+    let mut at = quote + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+pub(super) fn skip_space(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
+}
+
+/// A string without quotes and escapes. Half of a surrogate pair has no character; it becomes U+FFFD.
+pub(super) fn unquote(quoted: &str) -> Cow<'_, str> {
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    Cow::Owned(serde_json::from_str(quoted).unwrap_or_else(|_| unescape_loosely(inner)))
+}
+
+fn unescape_loosely(inner: &str) -> String {
+    let mut out = String::with_capacity(inner.len());
+    let mut units: Vec<u16> = Vec::new();
+    let mut rest = inner;
+    while let Some(c) = rest.chars().next() {
+        if let Some(hex) = rest.strip_prefix("\\u").and_then(|escape| escape.get(..4)) {
+            units.push(u16::from_str_radix(hex, 16).unwrap_or(0xfffd));
+            rest = rest.get(6..).unwrap_or_default();
+            continue;
+        }
+        out.push_str(&String::from_utf16_lossy(&units));
+        units.clear();
+        if c == '\\' {
+            let escaped = rest.get(1..).and_then(|rest| rest.chars().next()).unwrap_or('\\');
+            out.push(match escaped {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                other => other,
+            });
+            rest = rest.get(1 + escaped.len_utf8()..).unwrap_or_default();
+        } else {
+            out.push(c);
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        }
+    }
+    out.push_str(&String::from_utf16_lossy(&units));
+    out
+}
+
+/// The start of a text, at most `limit` characters, with a mark where it was cut.
+pub(super) fn abridge(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Vec<(String, &str)> {
+        children(text, 0).map(|child| (unquote(&text[child.key]).into_owned(), &text[child.value])).collect()
+    }
+
+    #[test]
+    fn children_are_the_exact_texts() {
+        let text = r#" { "a" : 1e400 , "b\"}\u0041":[1, "]"], "" : {"x":{}},"c":null} "#;
+        let expected = [("a", "1e400"), ("b\"}A", r#"[1, "]"]"#), ("", r#"{"x":{}}"#), ("c", "null")];
+        assert_eq!(parts(text), expected.map(|(key, value)| (key.to_owned(), value)));
+        assert_eq!(parts("[ ]"), []);
+        assert_eq!(parts("{}"), []);
+        assert_eq!(
+            parts("[[],{} , -0.10]").iter().map(|part| part.1).collect::<Vec<_>>(),
+            ["[]", "{}", "-0.10"]
+        );
+        assert_eq!(parts("12"), []);
+    }
+
+    #[test]
+    fn half_pairs_are_replaced_and_whole_ones_kept() {
+        assert_eq!(unquote(r#""\ud83d\ude05""#), "😅");
+        assert_eq!(unquote(r#""a\ud83dz\n\ud83d\ude05""#), "a\u{fffd}z\n😅");
+        assert_eq!(unquote(r#""plain""#), "plain");
+    }
+
+    #[test]
+    fn text_that_is_not_json_ends_the_walk() {
+        for text in ["{", "[", "{\"a", "{\"a\"", "{\"a\":", "[1", "[,", "{\"a\":}", "", "]", "[1 2", "{:}"] {
+            assert!(children(text, 0).count() <= 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_million_levels_are_no_recursion() {
+        let text = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+        assert_eq!(children(&text, 0).count(), 1);
+    }
+}
