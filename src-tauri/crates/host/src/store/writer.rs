@@ -178,10 +178,14 @@ impl Thread {
         if self.erase && trouble.is_none() {
             self.erase = !self.truncate_log();
         }
-        if let Some(trouble) = &trouble {
-            self.put_off(trouble);
+        let answers = if trouble.is_some() { self.put_off() } else { Vec::new() };
+        self.report(trouble.clone());
+        // Whoever hears that a write waits finds the health saying so already.
+        if let Some(trouble) = trouble {
+            for (answer, kept) in answers {
+                let _ = answer.send(Err(StoreError::Disk { trouble: trouble.clone(), kept }));
+            }
         }
-        self.report(trouble);
     }
 
     /// Writes the first `count` of the backlog as one transaction and answers them. An error says how many came before the one that
@@ -249,17 +253,12 @@ impl Thread {
         Ok(outcomes)
     }
 
-    /// Tells those who wait that their write is not on disk, and drops what was not to be kept.
-    fn put_off(&mut self, trouble: &Trouble) {
-        let waiting = std::mem::take(&mut self.backlog);
-        for mut write in waiting {
-            if let Some(answer) = write.answer.take() {
-                let _ = answer.send(Err(StoreError::Disk { trouble: trouble.clone(), kept: write.keep }));
-            }
-            if write.keep {
-                self.backlog.push_back(write);
-            }
-        }
+    /// Drops what was not to be kept. Answers who waits for what is not on disk, and whether it is kept.
+    fn put_off(&mut self) -> Vec<(Answer, bool)> {
+        let answers =
+            self.backlog.iter_mut().filter_map(|write| Some((write.answer.take()?, write.keep))).collect();
+        self.backlog.retain(|write| write.keep);
+        answers
     }
 
     fn report(&mut self, trouble: Option<Trouble>) {
