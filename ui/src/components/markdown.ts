@@ -11,6 +11,8 @@ const TAGS = [
 ];
 /** No class, id, name or style: an answer must not dress up as a part of the window. */
 const ATTRIBUTES = ["href", "align", "start", "colspan", "rowspan"];
+/** Attributes that hold no address, so that the rule for addresses does not take them away. */
+const PLAIN = ATTRIBUTES.filter((name) => name !== "href");
 const LINKS = /^(?:https?|mailto):/i;
 /** Blocks whose HTML is kept, so that a growing answer is cleaned only at its end. */
 const CACHE_SIZE = 500;
@@ -73,6 +75,7 @@ export function sanitize(html: string): string {
   return purify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
+    ADD_URI_SAFE_ATTR: PLAIN,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     ALLOWED_URI_REGEXP: LINKS,

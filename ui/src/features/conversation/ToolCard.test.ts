@@ -84,11 +84,26 @@ describe("a tool card", () => {
     expect(screen.getByTestId("probe")).toBe(frame);
   });
 
+  it("stays whole when a result cannot be drawn", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    show({ ...searchCall(7), tool: "throws" });
+    expect(card().textContent).toContain("The result could not be drawn: no such thing");
+    expect(screen.getAllByTestId("chip")).toHaveLength(2);
+    await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+    expect(card().textContent).toContain("could not be drawn");
+  });
+
   it("shows a delivery that local policy decided in its consumer's colour", () => {
     const delivery = { ...searchCall(7).deliveries[0]!, chip: null, door: "policy: content first" };
     show(demoCall(1, "t", { requested: [], revision: "2025-11-25", deliveries: [delivery] }));
     expect(screen.getByTestId("chip").dataset.audience).toBe("assistant");
     expect(screen.getByTestId("chip").title).toContain("policy: content first");
+  });
+
+  it("shows every consumer when two of them got the same bytes", () => {
+    const [toModel, toUser] = searchCall(7).deliveries;
+    show(demoCall(1, "t", { deliveries: [toModel!, { ...toUser!, handle: toModel!.handle }] }));
+    expect(screen.getAllByTestId("chip")).toHaveLength(2);
   });
 
   it("marks what was withheld even when nothing tells why by rule", () => {
