@@ -1,11 +1,15 @@
-import { render, screen, waitFor } from "@testing-library/svelte";
+import { configure, render, screen, waitFor } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ToolCallView } from "../../bindings/ToolCallView";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { Platform } from "../../platform/types";
 import { Store } from "../../state/store.svelte";
-import Harness from "./ViewFrame.harness.svelte";
+import Stage from "./ViewStage.test.svelte";
+
+// A busy machine may take seconds to load what is loaded on first use; the tests wait for it, and measure no time.
+configure({ asyncUtilTimeout: 20_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 const ORIGIN = "mcpview://abc.localhost";
 
@@ -61,7 +65,7 @@ const SLOT = { resource_uri: "ui://x", can_open: true, why_not: null, from_histo
 describe("ViewFrame", () => {
   it("makes one frame with what Rust granted, and loads it after the bridge listens", async () => {
     const asked: string[] = [];
-    const { rerender } = render(Harness, { store: store(asked), call: call(SLOT) });
+    const { rerender } = render(Stage, { store: store(asked), call: call(SLOT) });
     const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
     expect(frame.getAttribute("sandbox")).toBe("allow-scripts allow-same-origin allow-forms");
     expect(frame.getAttribute("allow")).toBe("clipboard-write");
@@ -77,7 +81,7 @@ describe("ViewFrame", () => {
 
   it("waits for the user when the View is of an earlier run", async () => {
     const asked: string[] = [];
-    render(Harness, { store: store(asked), call: call({ ...SLOT, from_history: true }) });
+    render(Stage, { store: store(asked), call: call({ ...SLOT, from_history: true }) });
     expect(screen.getByTestId("view-placeholder").textContent).toContain("earlier session");
     expect(asked).toEqual([]);
     await userEvent.click(screen.getByRole("button", { name: "Replay" }));
@@ -85,14 +89,14 @@ describe("ViewFrame", () => {
   });
 
   it("says why it cannot be opened", () => {
-    render(Harness, { store: store([]), call: call({ ...SLOT, can_open: false, why_not: "The page is too large." }) });
+    render(Stage, { store: store([]), call: call({ ...SLOT, can_open: false, why_not: "The page is too large." }) });
     expect(screen.getByTestId("view-placeholder").textContent).toContain("The page is too large.");
     expect(screen.queryByTestId("view-frame")).toBeNull();
   });
 
   it("takes the frame away when it is stopped, and tells Rust", async () => {
     const asked: string[] = [];
-    render(Harness, { store: store(asked), call: call(SLOT) });
+    render(Stage, { store: store(asked), call: call(SLOT) });
     const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
     await waitFor(() => {
       expect(frame.getAttribute("src")).not.toBeNull();
