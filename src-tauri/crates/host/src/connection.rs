@@ -15,13 +15,15 @@ mod supervisor;
 #[cfg(test)]
 mod tests;
 mod transport;
+#[cfg(unix)]
+mod watchdog;
 mod wire;
 
 use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleClient,
-    model::{ClientRequest, CustomRequest, ServerPeerInfo},
+    model::{ClientRequest, CustomRequest, RequestMetaObject, ServerPeerInfo},
     service::{Peer, PeerRequestOptions, RunningService, ServiceError, serve_directly_with_ct},
 };
 use serde::Deserialize;
@@ -79,7 +81,7 @@ pub struct CallOptions {
 
 /// An open line to one server.
 #[derive(Clone)]
-pub struct Connection(Arc<Inner>);
+pub struct Connection(Arc<Inner>, Revision);
 
 struct Inner {
     peer: Peer<RoleClient>,
@@ -140,12 +142,24 @@ impl Connection {
             CancellationToken::new(),
         );
         let peer = service.peer().clone();
-        Ok(Self(Arc::new(Inner { peer, _service: service, wire, process, greeting, options })))
+        let revision = greeting.revision;
+        Ok(Self(Arc::new(Inner { peer, _service: service, wire, process, greeting, options }), revision))
     }
 
-    /// The revision that this connection speaks.
+    /// The revision that requests are made under. Results are read under the same.
     pub fn revision(&self) -> Revision {
-        self.0.greeting.revision
+        self.1
+    }
+
+    /// The same line, with requests under another revision, if the server named it and both have no handshake (rule H09).
+    pub fn under(&self, revision: Revision) -> Option<Self> {
+        let free = revision.has_request_meta() && self.1.has_request_meta();
+        (free && self.0.greeting.supported.contains(&revision)).then(|| Self(Arc::clone(&self.0), revision))
+    }
+
+    /// Whether two handles are of the same line.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// What the server said of itself.
@@ -301,7 +315,15 @@ impl Connection {
         let mut request = CustomRequest::new(method, None);
         request.extensions.insert(beside);
         let request = ClientRequest::CustomRequest(request);
-        let sent = self.0.peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
+        let mut options = PeerRequestOptions::default();
+        if self.1 != self.0.greeting.revision
+            && let Ok(version) = serde_json::from_value(json!(self.1))
+        {
+            let mut meta = RequestMetaObject::default();
+            meta.set_protocol_version(version);
+            options = options.with_meta(meta);
+        }
+        let sent = self.0.peer.send_cancellable_request(request, options).await;
         let told = match sent {
             Ok(handle) => handle.rx.await,
             Err(_) => return Err(Ended::Closed),

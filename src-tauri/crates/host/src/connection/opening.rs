@@ -25,6 +25,8 @@ use super::{
 pub struct Greeting {
     /// The revision that the connection speaks.
     pub revision: Revision,
+    /// The revisions that the server named and Usher speaks, oldest first.
+    pub supported: Vec<Revision>,
     /// What the server calls itself. For display only (2026-07-28 basic, "_meta").
     pub server_name: Option<String>,
     /// Its version. For display only.
@@ -306,7 +308,9 @@ impl Opening<'_> {
             return Err(ConnectError::NoCommonRevision { supported: wire.supported_versions });
         };
         let server = wire.meta.and_then(|it| it.server_info).or(wire.server_info).unwrap_or_default();
-        Ok(Probe::Modern(Box::new(greeting(revision, server, wire.instructions, wire.capabilities))))
+        let supported = Revision::ALL.into_iter().filter(named).collect();
+        let greeting = greeting(revision, server, wire.instructions, wire.capabilities);
+        Ok(Probe::Modern(Box::new(Greeting { supported, ..greeting })))
     }
 
     /// The handshake. A late answer to the probe settles it too: both were asked, and the first good answer counts.
@@ -412,6 +416,7 @@ fn greeting(
 ) -> Greeting {
     Greeting {
         revision,
+        supported: vec![revision],
         server_name: server.name,
         server_version: server.version,
         instructions,

@@ -241,7 +241,9 @@ struct Group {
 #[cfg(unix)]
 impl Group {
     fn of(child: &Child) -> Self {
-        Self { leader: child.id().and_then(|it| i32::try_from(it).ok()).map(nix::unistd::Pid::from_raw) }
+        let leader = child.id().and_then(|it| i32::try_from(it).ok()).map(nix::unistd::Pid::from_raw);
+        leader.into_iter().for_each(super::watchdog::add);
+        Self { leader }
     }
 
     fn signal(&self, signal: Option<nix::sys::signal::Signal>) -> bool {
@@ -267,7 +269,7 @@ impl Group {
         }
         self.kill();
         // The number may be given to others from now on.
-        self.leader = None;
+        self.leader.take().into_iter().for_each(super::watchdog::remove);
     }
 }
 
@@ -276,6 +278,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         // The runtime ended before the server did.
         self.kill();
+        self.leader.take().into_iter().for_each(super::watchdog::remove);
     }
 }
 

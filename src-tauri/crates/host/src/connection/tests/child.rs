@@ -69,7 +69,7 @@ async fn a_process_is_spoken_to_and_its_environment_is_set() {
 #[tokio::test]
 async fn what_a_server_started_ends_with_it() {
     // The grandchild ignores the end of its input and SIGTERM.
-    let spec = server(r#"(trap '' TERM; while :; do sleep 600; done) >/dev/null 2>&1 & answer "$!""#);
+    let spec = server(STUBBORN);
     let (connection, _events) = open_child(&spec).await;
     let connection = connection.unwrap();
     let grandchild = ask(&connection).await;
@@ -138,7 +138,8 @@ async fn a_crash_in_a_call_is_told_and_the_server_started_again() {
         oops"#]]
     .assert_eq(&error.to_string());
     let mut state = supervisor.state();
-    let again = |it: &ServerState| matches!(it, ServerState::Ready { connection } if !Arc::ptr_eq(&connection.0, &first.0));
+    let again =
+        |it: &ServerState| matches!(it, ServerState::Ready { connection } if !connection.is_same(&first));
     let connection = state.wait_for(again).await.unwrap().connection().unwrap().clone();
     assert_eq!(ask(&connection).await, json!(1));
     supervisor.end().await;
@@ -155,7 +156,8 @@ async fn a_server_is_turned_off_and_on() {
     let first = state.wait_for(ready).await.unwrap().connection().unwrap().clone();
     let first_process = ask(&first).await;
     supervisor.restart();
-    let other = |it: &ServerState| matches!(it, ServerState::Ready { connection } if !Arc::ptr_eq(&connection.0, &first.0));
+    let other =
+        |it: &ServerState| matches!(it, ServerState::Ready { connection } if !connection.is_same(&first));
     let second = state.wait_for(other).await.unwrap().connection().unwrap().clone();
     assert_ne!(ask(&second).await, first_process);
     supervisor.enable(false);
@@ -170,4 +172,47 @@ async fn a_server_that_cannot_start_is_left_alone() {
     assert!(supervisor.ready().await.is_err());
     let state = supervisor.state();
     assert!(matches!(&*state.borrow(), ServerState::Failed { .. }));
+}
+
+/// The part of the next test that is killed: a host that has a server open. Only that test runs it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "only meant to be started by the next test"]
+async fn host_that_is_killed() {
+    use std::io::Write;
+    let (connection, _events) = open_child(&server(STUBBORN)).await;
+    let pids = ask(&connection.unwrap()).await;
+    writeln!(std::io::stderr(), "pids {pids}").unwrap();
+    std::future::pending::<()>().await;
+}
+
+/// Neither the end of its input nor SIGTERM ends it.
+#[cfg(target_os = "linux")]
+const STUBBORN: &str = r#"(trap '' TERM; while :; do sleep 600; done) >/dev/null 2>&1 & answer "$!""#;
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn servers_end_with_a_host_that_is_killed() {
+    let mut host = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "connection::tests::child::host_that_is_killed"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(host.stderr.take().unwrap()).lines();
+    let pid: serde_json::Value = loop {
+        let line = lines.next_line().await.unwrap().expect("the host tells its server's process");
+        if let Some(pid) = line.strip_prefix("pids ") {
+            break serde_json::from_str(pid).unwrap();
+        }
+    };
+    assert!(!is_gone(&pid));
+    host.start_kill().unwrap();
+    host.wait().await.unwrap();
+    // It ends after the graces that servers have; this only fails by not ending.
+    while !is_gone(&pid) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -372,3 +372,20 @@ async fn a_server_that_tells_of_its_tools_is_listened_to() {
     }
     panic!("not told");
 }
+
+#[tokio::test]
+async fn a_request_can_be_repeated_under_an_earlier_revision() {
+    let far = script(|mut far| async move {
+        far.greet(&["2025-11-25", "2026-07-28", "2026-12-01"]).await;
+        let (id, _, params) = far.request().await.unwrap();
+        assert_eq!(params.to_value()["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        far.answer(&id, r#"{"tools":[{"name":"old","inputSchema":{"type":"object"}}]}"#).await;
+        far.idle().await;
+    });
+    let (connection, _events) = open([far], &patient()).await;
+    let connection = connection.unwrap();
+    assert!(connection.under(Revision::V2025_11_25).is_none());
+    let earlier = connection.under(Revision::V2026_07_28).unwrap();
+    let (page, _) = earlier.list_tools().await.unwrap();
+    assert_eq!((page.tools.len(), page.rejected.len()), (1, 0));
+}
