@@ -109,7 +109,7 @@ describe("the order of a View's first messages", () => {
 
   it("holds a result that comes early, and sends the input even without arguments", async () => {
     const view = await new ByHand({ input_json: "{}", result_json: null }).connect();
-    view.session.message('{"kind":"tool-result","params":{"content":[]}}');
+    view.session.message('{"method":"ui/notifications/tool-result","params":{"content":[]}}');
     expect(view.got).toEqual([]);
     await view.initialize();
     expect(view.methods().slice(1)).toEqual([INPUT, RESULT]);
@@ -121,19 +121,24 @@ describe("the order of a View's first messages", () => {
     await view.initialize();
     expect(view.methods().slice(1)).toEqual([INPUT]);
     view.session.result('{"content":[],"isError":true}');
-    view.session.result('{"content":[],"isError":true}');
+    view.session.message('{"method":"ui/notifications/tool-result","params":{"content":[], "isError":true}}');
+    view.session.cancelled("too late");
     await settle();
     expect(view.methods().slice(1)).toEqual([INPUT, RESULT]);
+    view.session.message('{"method":"ui/notifications/tool-result","params":{"content":[],"structuredContent":{"fresh":1}}}');
+    await settle();
+    expect(view.methods().slice(1)).toEqual([INPUT, RESULT, RESULT]);
   });
 
   it("sends a result or a cancellation, not both", async () => {
     const cancelled = await new ByHand({ result_json: null }).connect();
     cancelled.session.cancelled("the user stopped it");
+    cancelled.session.result('{"content":[]}');
     await cancelled.initialize();
     expect(cancelled.methods().slice(1)).toEqual([INPUT, CANCELLED]);
     const settled = await new ByHand().connect();
     settled.session.cancelled("too late");
-    settled.session.message('{"kind":"tool_cancelled","params":{}}');
+    settled.session.message('{"method":"ui/notifications/tool-cancelled","params":{}}');
     await settled.initialize();
     expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
   });
@@ -202,7 +207,7 @@ describe("what crosses the boundary", () => {
     const view = await new ByHand().connect();
     await view.initialize();
     const before = view.got.length;
-    for (const kind of ["ui/resource-teardown", "tools/call", "sampling", ""]) view.session.message(JSON.stringify({ kind, params: {} }));
+    for (const method of ["ui/resource-teardown", "tools/call", "sampling", ""]) view.session.message(JSON.stringify({ method, params: {} }));
     view.session.message("not JSON");
     await settle();
     expect(view.got).toHaveLength(before);

@@ -32,14 +32,17 @@ export interface SessionDoors {
   onleave: () => void;
 }
 
+const RESULT = "ui/notifications/tool-result";
+const CANCELLED = "ui/notifications/tool-cancelled";
 /** What Rust may say to a live View. Everything else is not sent on. */
-const SENDABLE = new Map([
-  ["tool-input-partial", "ui/notifications/tool-input-partial"],
-  ["tool-result", "ui/notifications/tool-result"],
-  ["tool-cancelled", "ui/notifications/tool-cancelled"],
-  ["progress", "notifications/progress"],
-  ["tools-list-changed", "notifications/tools/list_changed"],
-  ["resources-list-changed", "notifications/resources/list_changed"],
+const SENDABLE: ReadonlySet<string> = new Set([
+  "ui/notifications/tool-input-partial",
+  RESULT,
+  CANCELLED,
+  "notifications/progress",
+  "notifications/tools/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/prompts/list_changed",
 ]);
 
 export class ViewSession {
@@ -50,7 +53,6 @@ export class ViewSession {
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
   /** The last result or cancellation, for a View that starts over. */
   private outcome: { method: string; params: Record<string, unknown> } | null = null;
-  private outcomeText: string | null = null;
 
   constructor(
     private readonly launch: ViewLaunch,
@@ -74,35 +76,27 @@ export class ViewSession {
     await this.bridge.connect(new FrameTransport(frame, this.launch.origin, this.doors.page, this.doors.log, this.doors.now));
   }
 
-  /** The tool's result, as JSON text of its parameters. The same text twice is sent once. */
+  /** The tool's result, as JSON text of its parameters. */
   result(json: string): void {
-    if (json === this.outcomeText) return;
     const params = paramsOf(json);
-    if (params === null) {
-      this.doors.log.add("stopped", "ui/notifications/tool-result", json.length, "not an object");
-      return;
-    }
-    this.outcomeText = json;
-    this.hand("ui/notifications/tool-result", params);
+    if (params === null) this.doors.log.add("stopped", RESULT, json.length, "not an object");
+    else this.hand(RESULT, params);
   }
 
   /** The call ended without a result. */
   cancelled(reason: string): void {
-    if (this.outcome === null) this.hand("ui/notifications/tool-cancelled", { reason });
+    this.hand(CANCELLED, { reason });
   }
 
-  /** A message of Rust for this View: `{kind, params}`. */
+  /** A message of Rust for this View: `{method, params}` of a notification. */
   message(json: string): void {
     const message = paramsOf(json);
-    const kind = typeof message?.["kind"] === "string" ? message["kind"] : "";
-    const name = kind.replace(/^(ui\/)?notifications\//, "").replaceAll("_", "-").replaceAll("/", "-");
-    const method = SENDABLE.get(name);
+    const method = typeof message?.["method"] === "string" ? message["method"] : "";
     const params = message?.["params"];
-    if (method === undefined || (params !== undefined && !isRecord(params))) {
-      this.doors.log.add("stopped", kind === "" ? "message" : kind, json.length, "the window does not know this message");
+    if (!SENDABLE.has(method) || (params !== undefined && !isRecord(params))) {
+      this.doors.log.add("stopped", method === "" ? "message" : method, json.length, "the window does not know this message");
       return;
     }
-    if (method === "ui/notifications/tool-cancelled" && this.outcome !== null) return;
     this.hand(method, params ?? {});
   }
 
@@ -123,9 +117,17 @@ export class ViewSession {
   }
 
   private hand(method: string, params: Record<string, unknown>): void {
-    if (method === "ui/notifications/tool-result" || method === "ui/notifications/tool-cancelled") this.outcome = { method, params };
+    if (method === RESULT || method === CANCELLED) {
+      if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
+      this.outcome = { method, params };
+    }
     if (this.initialized) this.notify(method, params);
     else this.waiting.push({ method, params });
+  }
+
+  /** A call ends once: with a result or a cancellation. Only a fresh result may follow a result. */
+  private mayFollow(before: { method: string; params: unknown }, method: string, params: unknown): boolean {
+    return before.method === RESULT && method === RESULT && JSON.stringify(before.params) !== JSON.stringify(params);
   }
 
   private notify(method: string, params: Record<string, unknown>): void {
