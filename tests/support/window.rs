@@ -26,6 +26,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// Makes the page paint for two seconds without a change that can be seen. The driver takes its picture at the next painting, and on
+/// an idle page that may never come.
+const KEEP_PAINTING: &str = "
+    const dot = document.createElement('i');
+    Object.assign(dot.style, { position: 'fixed', inset: '0 auto auto 0', width: '1px', height: '1px', opacity: 0.01 });
+    document.body.append(dot);
+    const end = performance.now() + 2000;
+    const paint = (now) => {
+      dot.style.background = dot.style.background === 'black' ? 'white' : 'black';
+      if (now < end) requestAnimationFrame(paint); else dot.remove();
+    };
+    requestAnimationFrame(paint);";
+
 /// How a window is opened.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -198,6 +211,7 @@ impl Window {
     /// # Errors
     /// When the driver takes none within its time, or it cannot be written.
     pub async fn screenshot(&self, name: &str) -> anyhow::Result<Vec<u8>> {
+        self.run(KEEP_PAINTING).await?;
         let picture = match tokio::time::timeout(PATIENCE, self.client().screenshot()).await {
             Ok(picture) => picture?,
             Err(_) => bail!("the driver took no picture for \"{name}\""),
