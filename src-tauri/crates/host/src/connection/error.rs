@@ -1,6 +1,6 @@
 //! What goes wrong with a server, said so that a person can act on it.
 
-use usher_protocol::{RawJson, Revision, codec::DecodeError};
+use usher_protocol::{RawJson, codec::DecodeError};
 
 use super::event::Exit;
 
@@ -149,14 +149,6 @@ pub enum CallError {
         /// What is wrong.
         why: String,
     },
-    /// The request needs a revision that the connection does not have.
-    #[error("this connection speaks {spoken}; the request was meant for {wanted}")]
-    Revision {
-        /// What was negotiated.
-        spoken: Revision,
-        /// What was asked for.
-        wanted: Revision,
-    },
 }
 
 impl CallError {
@@ -174,7 +166,7 @@ impl CallError {
                 "The server is still connected. Open its wire log, and report this to its authors."
             }
             Self::NotConnected { .. } => "Start the server, or look at why it does not start.",
-            Self::Unwritable { .. } | Self::Revision { .. } => "Nothing was sent.",
+            Self::Unwritable { .. } => "Nothing was sent.",
         }
     }
 }
