@@ -21,5 +21,7 @@ export default defineConfig(({ mode }) => ({
     environment: "jsdom",
     setupFiles: ["./vitest.setup.ts"],
     restoreMocks: true,
+    // Nothing is timed: a slow machine must not fail a test that a fast one passes.
+    testTimeout: 30_000,
   },
 }));

@@ -1,3 +1,8 @@
+import { configure } from "@testing-library/svelte";
+
+// What is waited for comes or does not come; how long it takes says nothing.
+configure({ asyncUtilTimeout: 10_000 });
+
 // jsdom has no layout, so what measures elements is given the least that lets it run.
 class NoResize implements ResizeObserver {
   observe(): void {}
