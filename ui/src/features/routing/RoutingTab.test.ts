@@ -39,7 +39,7 @@ describe("the Routing tab", () => {
     await screen.findByTestId("payload-text");
     await userEvent.click(screen.getByLabelText("Close"));
     expect(screen.queryByTestId("payload-dialog")).toBeNull();
-    (bands[4] as SVGElement).focus();
+    bands[4]?.focus();
     await userEvent.keyboard("{Enter}");
     await screen.findByTestId("payload-text");
     expect(asked).toEqual(["payload_text h-7-withheld", "payload_text h-7-user"]);

@@ -100,6 +100,14 @@ describe("layoutFlow", () => {
     }
   });
 
+  it("stays a picture when a server floods", () => {
+    const withheld = call().withheld[0];
+    const flood = call({ withheld: Array.from({ length: 5000 }, () => withheld).filter((one) => one !== undefined) });
+    const flow = layoutFlow(flood, 384);
+    expect(flow.nodes.length).toBeLessThan(40);
+    expect(flow.sentences.at(-1)).toBe("and 4978 more outputs, not drawn");
+  });
+
   it("shows what was asked for and did not come", () => {
     const flow = layoutFlow(call({ deliveries: [], withheld: [] }), 384);
     expect(flow.nodes.filter((node) => node.hollow)).toHaveLength(2);

@@ -82,6 +82,8 @@ interface Output {
 
 
 const CONSUMER_ORDER: readonly ConsumerName[] = ["model", "user", "script", "view"];
+/** A hostile server may send thousands; the picture stays a picture, and the ledger has them all. */
+const MOST_OUTPUTS = 24;
 const MIN_HEIGHT = 9;
 const MAX_HEIGHT = 56;
 const LABEL_HEIGHT = 18;
@@ -99,7 +101,8 @@ export function bandHeight(bytes: number): number {
 
 /** Places a call in a picture of `width` pixels. */
 export function layoutFlow(call: ToolCallView, width: number): Flow {
-  const outputs = outputsOf(call);
+  const all = outputsOf(call);
+  const outputs = all.slice(0, MOST_OUTPUTS);
   const middle = Math.round(width * 0.44);
   const right = width - NAME_ROOM - END_WIDTH;
   const flow: Flow = { width, height: 0, bands: [], nodes: [], labels: [], stops: [], sentences: [] };
@@ -146,6 +149,12 @@ export function layoutFlow(call: ToolCallView, width: number): Flow {
     if (output.withheld !== null) stop(flow, output, output.withheld, middle + OUTPUT_WIDTH, top + height / 2);
   }
   consumers(flow, placed, middle + OUTPUT_WIDTH, right);
+  if (all.length > outputs.length) {
+    const text = `and ${all.length - outputs.length} more outputs, not drawn`;
+    flow.labels.push({ id: "more", x: middle, y: flow.height + 12, text, tone: "mute" });
+    flow.sentences.push(text);
+    flow.height += 20;
+  }
   return flow;
 }
 
