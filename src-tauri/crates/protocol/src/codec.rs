@@ -24,6 +24,8 @@ pub struct WireDiagnostic {
     pub pointer: String,
     /// What is wrong.
     pub message: String,
+    /// The tool whose declaration it is about, if one.
+    pub tool: Option<String>,
 }
 
 /// A result that cannot be read at all.
@@ -98,9 +100,19 @@ pub fn decode_tools(
     let mut diagnostics = Vec::new();
     for (index, raw) in wire.tools.iter().enumerate() {
         let pointer = format!("/tools/{index}");
-        match decode_tool(revision, raw, &pointer, &mut diagnostics) {
-            Ok(tool) => page.tools.push(tool),
-            Err(rejected) => page.rejected.push(rejected),
+        let before = diagnostics.len();
+        let name = match decode_tool(revision, raw, &pointer, &mut diagnostics) {
+            Ok(tool) => {
+                page.tools.push(tool);
+                page.tools.last().map(|it| it.name.clone())
+            }
+            Err(rejected) => {
+                page.rejected.push(rejected);
+                page.rejected.last().map(|it| it.name.clone())
+            }
+        };
+        for diagnostic in &mut diagnostics[before..] {
+            diagnostic.tool.clone_from(&name);
         }
     }
     Ok((page, diagnostics))
@@ -187,6 +199,7 @@ fn decode_variants(
                 rule: Some(Rule::H03),
                 pointer: format!("{pointer}/{index}"),
                 message: format!("not a result variant: {error}"),
+                tool: None,
             }),
         }
     }
@@ -216,6 +229,7 @@ fn decode_ui_link(
             rule: None,
             pointer: format!("{pointer}/_meta/ui/resourceUri"),
             message: format!("{uri} is not a ui:// address; the tool has no View"),
+            tool: None,
         });
     }
     Some(UiLink { resource_uri, visible_to_model: names("model"), visible_to_app: names("app") })
@@ -336,6 +350,7 @@ fn decode_outputs(result: &RawJson) -> Result<(CallOutcome, Vec<WireDiagnostic>)
             rule: Some(Rule::H19),
             pointer: format!("/outputs/{}", it.index),
             message: it.why.clone(),
+            tool: None,
         })
         .collect();
     let body = OutcomeBody::Outputs { parts, unreadable };
@@ -363,7 +378,7 @@ fn decode_legacy(
     let wire: v2025::CallToolResult = result.to().map_err(|error| shape("CallToolResult", &error))?;
     let mut diagnostics = Vec::new();
     let mut tell = |pointer: &str, message: String| {
-        diagnostics.push(WireDiagnostic { rule: None, pointer: pointer.to_owned(), message });
+        diagnostics.push(WireDiagnostic { rule: None, pointer: pointer.to_owned(), message, tool: None });
     };
     if wire.content.is_none() && wire.structured_content.is_none() {
         tell("", "the result has neither content nor structuredContent; it is shown as it came".to_owned());
