@@ -152,6 +152,7 @@ fn decode_tool(
                     "{} has no object as inputSchema; it is called without arguments",
                     wire.name
                 ),
+                tool: None,
             });
             json!({"type": "object"}).into()
         }
