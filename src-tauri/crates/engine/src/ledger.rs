@@ -129,6 +129,11 @@ pub enum LedgerEntry {
         /// Opens the very bytes.
         handle: Option<String>,
     },
+    /// Something was left out or shortened so that a request fits its model.
+    Abridged {
+        /// What, a sentence each.
+        what: Vec<String>,
+    },
     /// A request was sent to a model.
     Sent {
         /// The recorded request.
@@ -246,6 +251,10 @@ impl LedgerEntry {
                 handle: handle.clone(),
                 ..plain(Kind::Door, format!("{what} to {}", to.name()))
             },
+            Self::Abridged { what } => {
+                let text = "the request was shortened to fit the model";
+                Line { detail: what.len().to_string(), reasons: what.clone(), ..plain(Kind::Policy, text) }
+            }
             Self::Sent { bytes, sha256, tokens, .. } => Line {
                 detail: size(*bytes),
                 reasons: vec![format!("SHA-256 {sha256}"), format!("about {tokens} tokens")],

@@ -1,1 +1,332 @@
-//! conversation
+//! Conversations: the only place that composes servers, models, scripts, Views and the disk.
+//!
+//! A [`Host`] is everything that runs behind the window. It owns the truth, writes it to disk before it shows it, and tells what changed
+//! through [`HostEvent`]s. Deliberately absent: any decision about audiences, which the engine makes, and any drawing.
+
+mod approval;
+mod call;
+mod event;
+mod history;
+mod live;
+mod models;
+mod outputs;
+mod record;
+mod scripting;
+mod servers;
+mod turn;
+mod views;
+
+pub use approval::{ApprovalChoice, ApprovalRule};
+pub use call::{CallEnd, CallOrder};
+pub use event::{
+    ExchangeRecord, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share, SourceKind, SpanRecord,
+    Summary, TurnFailure, TurnState,
+};
+pub use live::{CustomChoice, Opened};
+pub use models::{DEMO_MODEL, ModelEntry, NewModel};
+pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
+pub use record::*;
+pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
+pub use turn::Preview;
+pub use views::{Launch, ViewReply};
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use usher_engine::{selection::Consumers, validation::SchemaCache};
+
+use self::{
+    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, scripting::Scripts, servers::Server,
+    servers::WireLog, views::Views,
+};
+use crate::{
+    connection::ConnectionOptions,
+    model::ModelClient,
+    store::{Store, StoreError, StoreOptions, Written},
+};
+
+/// What a host is opened with.
+pub struct HostOptions {
+    /// Where data is kept.
+    pub data_dir: PathBuf,
+    /// This program, which serves the sample server as `sample-server`.
+    pub own_program: String,
+    /// Who can receive outputs here.
+    pub consumers: Consumers,
+    /// How servers are spoken to.
+    pub connection: ConnectionOptions,
+    /// How the disk is waited for.
+    pub store: StoreOptions,
+    /// Milliseconds since 1970.
+    pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
+    /// Gives a fresh id each time.
+    pub ids: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// What the user chose for the whole application.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Preferences {
+    /// `system`, `light` or `dark`.
+    pub theme: String,
+    /// Send no selection when only the fallback is wanted.
+    pub omit_fallback_selection: bool,
+    /// Do not ask for structured variants that declare no schema (rule H18).
+    pub decline_schemaless: bool,
+    /// The tour was seen.
+    pub tour_done: bool,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Self { theme: "system".to_owned(), omit_fallback_selection: false, decline_schemaless: false, tour_done: false }
+    }
+}
+
+/// Something that was asked of the host could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {safe} {todo}")]
+pub struct HostError {
+    /// What happened.
+    pub what: String,
+    /// What is safe.
+    pub safe: String,
+    /// What to do.
+    pub todo: String,
+}
+
+impl HostError {
+    pub(crate) fn new(what: impl Into<String>, safe: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { what: what.into(), safe: safe.into(), todo: todo.into() }
+    }
+
+    pub(crate) fn unknown(what: &str) -> Self {
+        Self::new(format!("That {what} is not there any more."), "Nothing was changed.", "Choose another.")
+    }
+}
+
+impl From<StoreError> for HostError {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.what(), error.safe(), error.todo())
+    }
+}
+
+/// Everything that runs behind the window; cheap to clone.
+#[derive(Clone)]
+pub struct Host(Arc<Inner>);
+
+struct Inner {
+    options: HostOptions,
+    store: Store,
+    events: mpsc::UnboundedSender<HostEvent>,
+    client: ModelClient,
+    first_run: bool,
+    ledger_seq: Mutex<i64>,
+    preferences: Mutex<Preferences>,
+    servers: Mutex<BTreeMap<String, Arc<Server>>>,
+    wire: Mutex<WireLog>,
+    models: Mutex<Models>,
+    approvals: Mutex<Approvals>,
+    live: Mutex<BTreeMap<String, Arc<Live>>>,
+    schemas: Mutex<SchemaCache>,
+    payloads: Mutex<PayloadCache>,
+    scripts: Mutex<Scripts>,
+    views: Mutex<Views>,
+}
+
+const PREFERENCES: &str = "preferences";
+
+impl Host {
+    /// Opens the data folder, marks what an earlier run left unfinished, and starts the servers in the background.
+    ///
+    /// # Errors
+    /// The data folder cannot be used, or another Usher uses it.
+    pub async fn open(options: HostOptions) -> Result<(Self, mpsc::UnboundedReceiver<HostEvent>), HostError> {
+        let (dir, store_options) = (options.data_dir.clone(), options.store.clone());
+        let opened = tokio::task::spawn_blocking(move || Store::open(&dir, &store_options))
+            .await
+            .map_err(|error| HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again."))??;
+        let client = ModelClient::new().map_err(|error| {
+            HostError::new(error.to_string(), "Your conversations are safe.", "Check the system's certificates.")
+        })?;
+        let (events, receiver) = mpsc::unbounded_channel();
+        let store = opened.store;
+        let preferences: Option<Preferences> =
+            store.setting(PREFERENCES).await?.and_then(|it| serde_json::from_str(&it).ok());
+        let first_run = preferences.is_none();
+        let inner = Inner {
+            ledger_seq: Mutex::new(store.next_ledger_seq().await?),
+            preferences: Mutex::new(preferences.unwrap_or_default()),
+            models: Mutex::new(Models::load(&store).await?),
+            approvals: Mutex::new(Approvals::load(&store).await?),
+            servers: Mutex::default(),
+            wire: Mutex::default(),
+            live: Mutex::default(),
+            schemas: Mutex::default(),
+            payloads: Mutex::default(),
+            scripts: Mutex::default(),
+            views: Mutex::default(),
+            options,
+            store,
+            events,
+            client,
+            first_run,
+        };
+        let host = Self(Arc::new(inner));
+        for (n, notice) in opened.notices.into_iter().enumerate() {
+            host.notice(format!("open-{n}"), NoticeLevel::Warning, (notice.what, notice.safe, notice.todo));
+        }
+        host.settle_unfinished().await?;
+        host.start_servers().await?;
+        tokio::spawn(host.clone().watch_disk());
+        Ok((host, receiver))
+    }
+
+    async fn start_servers(&self) -> Result<(), HostError> {
+        let mut rows = self.store().servers().await?;
+        if self.is_first_run() && rows.is_empty() {
+            let spec = StoredSpec { args: vec!["sample-server".to_owned()], built_in: true, ..StoredSpec::default() };
+            let row = crate::store::ServerRow {
+                id: "sample".to_owned(),
+                name: "Sample".to_owned(),
+                spec: serde_json::to_string(&spec).unwrap_or_default(),
+                enabled: true,
+                era: None,
+                sort: 0,
+            };
+            self.store().put_server(row.clone()).await?;
+            self.save_preferences(Preferences::default()).await?;
+            rows.push(row);
+        }
+        for row in rows {
+            self.keep_server(row);
+        }
+        Ok(())
+    }
+
+    /// Says when the disk takes nothing any more, and when it does again.
+    async fn watch_disk(self) {
+        const ID: &str = "disk";
+        let mut health = self.store().health();
+        while health.changed().await.is_ok() {
+            let now = health.borrow_and_update().clone();
+            match now.trouble {
+                Some(trouble) => {
+                    let kept = format!("{} changes wait in memory and are written as soon as it works again.", now.unwritten);
+                    self.notice(ID, NoticeLevel::Error, (trouble.what(), kept, trouble.todo().to_owned()));
+                }
+                None => self.tell(HostEvent::NoticeCleared(ID.to_owned())),
+            }
+        }
+    }
+
+    /// Stops what runs, ends the servers and closes the data folder.
+    pub async fn shut_down(&self) {
+        let live: Vec<Arc<Live>> = self.live_map().values().cloned().collect();
+        for conversation in &live {
+            conversation.stop();
+        }
+        self.stop_scripts();
+        self.end_servers().await;
+        for conversation in &live {
+            conversation.settled().await;
+        }
+        if let Err(error) = self.store().close().await {
+            tracing::error!(%error, "the data folder could not be closed");
+        }
+    }
+
+    /// What the user chose.
+    pub fn preferences(&self) -> Preferences {
+        lock(&self.0.preferences).clone()
+    }
+
+    /// Keeps what the user chose.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn save_preferences(&self, preferences: Preferences) -> Result<(), HostError> {
+        let json = serde_json::to_string(&preferences).unwrap_or_default();
+        self.store().refusing().put_setting(PREFERENCES, json).await?;
+        *lock(&self.0.preferences) = preferences;
+        Ok(())
+    }
+
+    /// Whether the data folder was new.
+    pub fn is_first_run(&self) -> bool {
+        self.0.first_run
+    }
+
+    /// Where data is kept.
+    pub fn data_dir(&self) -> &std::path::Path {
+        self.store().dir()
+    }
+
+    fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    fn now_ms(&self) -> i64 {
+        (self.0.options.clock)()
+    }
+
+    fn new_id(&self) -> String {
+        (self.0.options.ids)()
+    }
+
+    fn own_program(&self) -> String {
+        self.0.options.own_program.clone()
+    }
+
+    fn connection_options(&self) -> ConnectionOptions {
+        self.0.options.connection.clone()
+    }
+
+    fn consumers(&self) -> Consumers {
+        self.0.options.consumers
+    }
+
+    fn tell(&self, event: HostEvent) {
+        // Whoever showed it is gone: then nobody misses it.
+        let _ = self.0.events.send(event);
+    }
+
+    fn notice(&self, id: impl Into<String>, level: NoticeLevel, (what, safe, todo): (String, String, String)) {
+        self.tell(HostEvent::Notice(Notice { id: id.into(), level, what, safe, todo }));
+    }
+
+    /// For writes that the store keeps and repeats by itself; the disk's health is told elsewhere.
+    fn keep_writing(&self, written: Written) {
+        tokio::spawn(async move {
+            if let Err(error) = written.await {
+                tracing::warn!(%error, "a write waits");
+            }
+        });
+    }
+
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Server>>> {
+        lock(&self.0.servers)
+    }
+
+    fn servers_mut(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Server>>> {
+        self.servers()
+    }
+
+    fn wire_log(&self) -> MutexGuard<'_, WireLog> {
+        lock(&self.0.wire)
+    }
+
+    fn live_map(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Live>>> {
+        lock(&self.0.live)
+    }
+}
+
+/// A panic of another holder leaves data that is still the best there is.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

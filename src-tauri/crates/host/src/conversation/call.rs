@@ -1,0 +1,640 @@
+//! One call, from what it asks for to where its result went.
+//!
+//! Every caller comes this way: the model, a script, a View and the user. Each step leaves its fact in the ledger.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use usher_engine::{
+    Consumer, Defect, Extensions, Origin,
+    ledger::LedgerEntry,
+    routing::{self, Delivery, LegacyPolicy, Routing, RoutingInput, Source, payload_json},
+    selection::{Selection, SelectionInput, SelectionPolicy, select},
+    validation::{Compiled, NotChecked, Verdict},
+};
+use usher_protocol::{
+    RawJson,
+    codec::{self, CallRequest},
+    model::{CallOutcome, Contract, OutcomeBody, Payload, Selector, Tool},
+};
+
+use super::{
+    ApprovalChoice, CallRecord, CallState, DeliveryRecord, Host, ItemBody, ProgressRecord, Shown, Told, TurnState,
+    ViewRecord, WithheldRecord, approval::Standing, live::Live, lock, servers::Server,
+};
+use crate::{
+    connection::{CallError, CallOptions, Connection, Progress},
+    store::{NewPayload, PayloadRow},
+};
+
+/// A call to be made.
+#[derive(Debug, Clone)]
+pub struct CallOrder {
+    /// The server.
+    pub server_id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: RawJson,
+    /// Who calls.
+    pub origin: Origin,
+    /// The id on the model's wire, if the model calls.
+    pub model_call: Option<String>,
+    /// Ends the call.
+    pub cancel: CancellationToken,
+}
+
+/// A call that ended.
+#[derive(Debug, Clone)]
+pub struct CallEnd {
+    /// What is kept of it.
+    pub record: CallRecord,
+    /// What was delivered, in the order of the record's deliveries.
+    pub payloads: Vec<Payload>,
+    /// The result as it was read, if one came.
+    pub outcome: Option<CallOutcome>,
+}
+
+impl CallEnd {
+    /// What the script that called receives.
+    ///
+    /// # Errors
+    /// There is nothing for it; says why.
+    pub fn script_value(&self) -> Result<RawJson, String> {
+        let delivered = self.record.deliveries.iter().zip(&self.payloads).find(|it| it.0.to == Consumer::Script);
+        let value = delivered.map(|it| payload_json(it.1));
+        match (&self.record.state, value) {
+            (CallState::Done, Some(value)) => Ok(value),
+            (CallState::Done, None) => Err(format!("{} returned nothing for scripts", self.record.tool)),
+            (CallState::ToolError, value) => {
+                let said = value.map_or_else(String::new, |it| format!(": {it}"));
+                Err(format!("{} failed{said}", self.record.tool))
+            }
+            (CallState::Failed { what, .. }, _) => Err(what.clone()),
+            (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
+            (CallState::Cancelled | CallState::Interrupted, _) => Err(format!("the call of {} was stopped", self.record.tool)),
+            (CallState::AwaitingApproval(_) | CallState::Running(_), _) => Err("the call has not ended".to_owned()),
+        }
+    }
+}
+
+/// Why a call came to no result.
+struct Stop {
+    state: CallState,
+    told: Told,
+    entry: LedgerEntry,
+}
+
+/// A result that was read and routed.
+struct Landed {
+    outcome: CallOutcome,
+    routing: Routing,
+    verdicts: Vec<Option<Verdict>>,
+}
+
+impl Host {
+    /// Makes a call and waits for its end.
+    pub(super) async fn run_call(&self, live: &Arc<Live>, mut order: CallOrder) -> CallEnd {
+        order.cancel = order.cancel.child_token();
+        let mut call = self.begin_call(live, &order).await;
+        live.with(|it| it.cancels.insert(call.id.clone(), order.cancel.clone()));
+        let end = self.attempt(live, &order, &mut call).await;
+        live.with(|it| it.cancels.remove(&call.id));
+        call.ended_ms = Some(self.now_ms());
+        let (payloads, outcome) = match end {
+            Ok(landed) => {
+                call.state = if landed.outcome.is_error { CallState::ToolError } else { CallState::Done };
+                let payloads = self.settle(live, &mut call, &landed);
+                (payloads, Some(landed.outcome))
+            }
+            Err(stop) => {
+                (call.state, call.told) = (stop.state, stop.told);
+                self.record(live, Some(&call.id), stop.entry);
+                (Vec::new(), None)
+            }
+        };
+        if call.model_call.is_none() {
+            call.told = Told::Nothing;
+        }
+        self.keep_call(live, &call).await;
+        CallEnd { record: call, payloads, outcome }
+    }
+
+    async fn begin_call(&self, live: &Arc<Live>, order: &CallOrder) -> CallRecord {
+        let server = self.server(&order.server_id);
+        let tool = server.as_ref().and_then(|it| it.tool(&order.tool));
+        let number = live.with(|it| u32::try_from(it.calls.len() + 1).unwrap_or(u32::MAX));
+        let mut call = CallRecord {
+            id: self.new_id(),
+            conversation_id: live.id.clone(),
+            item_id: None,
+            number,
+            server_id: order.server_id.clone(),
+            server_name: server.map_or_else(String::new, |it| it.name.clone()),
+            tool: order.tool.clone(),
+            title: tool.as_ref().and_then(|it| it.title.clone()),
+            arguments: order.arguments.clone(),
+            origin: order.origin,
+            mode: live.mode(),
+            model_call: order.model_call.clone(),
+            revision: None,
+            requested: None,
+            state: CallState::Running(None),
+            started_ms: self.now_ms(),
+            ended_ms: None,
+            deliveries: Vec::new(),
+            withheld: Vec::new(),
+            defects: Vec::new(),
+            shown: Vec::new(),
+            view: None,
+            told: Told::Nothing,
+        };
+        self.keep_call(live, &call).await;
+        // A View may call many times a second; its calls stand in the ledger and not in the transcript.
+        if order.origin != Origin::View {
+            let body = ItemBody::Call { call_id: call.id.clone() };
+            call.item_id = self.add_item(live, body, String::new()).await.ok().map(|it| it.id);
+            self.keep_call(live, &call).await;
+        }
+        call
+    }
+
+    async fn attempt(&self, live: &Arc<Live>, order: &CallOrder, call: &mut CallRecord) -> Result<Landed, Stop> {
+        let (server, connection, extensions) = self.reach(order).await?;
+        let tool = server.tool(&order.tool).ok_or_else(|| unknown_tool(order))?;
+        let selection = self.choose(live, order, &connection, &extensions, &tool)?;
+        call.revision = Some(selection.revision);
+        call.requested.clone_from(&selection.requested);
+        self.record(live, Some(&call.id), selected(&server.name, &tool, &selection));
+        if order.origin == Origin::Model {
+            check_arguments(&tool, &order.arguments)?;
+        }
+        self.approve(live, order, call, &tool).await?;
+        self.record_view(live, call, &tool);
+        let raw = self.send_call(live, order, call, &connection, &selection).await?;
+        let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
+            let what = error.to_string();
+            let todo = "Nothing of it reached anybody. Open the wire tab to see it, and report it to the server's authors.".to_owned();
+            Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } }
+        })?;
+        self.record(live, Some(&call.id), received(&outcome));
+        for defect in wire_defects.into_iter().filter(|it| it.rule.is_none()) {
+            call.defects.push(Defect { rule: None, text: defect.message });
+        }
+        let has_view = tool.ui.as_ref().is_some_and(|it| it.resource_uri.is_some()) && self.consumers().view;
+        let legacy = routing::legacy_policy_of(live.mode(), self.legacy_policy(&order.server_id, &order.tool));
+        let input = RoutingInput { selection: &selection, negotiated: &extensions, has_view, legacy };
+        let routing = routing::route(input, &outcome);
+        let verdicts = self.validate(&server, &tool, &outcome, &routing).await;
+        Ok(Landed { outcome, routing, verdicts })
+    }
+
+    /// Finds the server and waits until it is connected.
+    async fn reach(&self, order: &CallOrder) -> Result<(Arc<Server>, Connection, Extensions), Stop> {
+        let server = self.server(&order.server_id).ok_or_else(|| unknown_tool(order))?;
+        tokio::select! {
+            ready = self.server_ready(&order.server_id) => ready.map_err(|error| failed(&error))?,
+            () = order.cancel.cancelled() => return Err(cancelled()),
+        };
+        let (connection, extensions) = server.connection().map_err(|error| failed(&error))?;
+        Ok((server, connection, extensions))
+    }
+
+    fn choose(
+        &self,
+        live: &Live,
+        order: &CallOrder,
+        connection: &Connection,
+        extensions: &Extensions,
+        tool: &Tool,
+    ) -> Result<Selection, Stop> {
+        let mut consumers = self.consumers();
+        consumers.model = order.origin == Origin::Model;
+        select(SelectionInput {
+            revision: connection.revision(),
+            tool,
+            mode: live.mode(),
+            origin: order.origin,
+            consumers,
+            negotiated: extensions,
+            policy: &self.selection_policy(live, &order.server_id, &order.tool),
+        })
+        .map_err(|error| {
+            let what = error.to_string();
+            let todo = "Nothing was sent. Choose another mode, or other outputs for this tool.".to_owned();
+            let entry = LedgerEntry::CallRefused { tool: tool.name.clone(), rule: error.rule(), why: what.clone() };
+            Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::ProtocolError(what), entry }
+        })
+    }
+
+    pub(super) fn selection_policy(&self, live: &Live, server_id: &str, tool: &str) -> SelectionPolicy {
+        let preferences = self.preferences();
+        let custom = live.with(|it| {
+            let choice = it.custom.iter().find(|it| it.server_id == server_id && it.tool == tool);
+            choice.map(|it| it.selectors.clone())
+        });
+        SelectionPolicy {
+            omit_fallback_selection: preferences.omit_fallback_selection,
+            decline_schemaless: preferences.decline_schemaless,
+            custom,
+        }
+    }
+
+    /// Asks the user, unless an answer stands.
+    async fn approve(&self, live: &Live, order: &CallOrder, call: &mut CallRecord, tool: &Tool) -> Result<(), Stop> {
+        let why = match self.standing(&live.id, &order.server_id, tool) {
+            Standing::Allowed(by) => {
+                self.record(live, Some(&call.id), LedgerEntry::Approved { answer: format!("allowed: {by}") });
+                return Ok(());
+            }
+            Standing::Forbidden => return Err(refused("your settings never allow this tool")),
+            Standing::Ask(why) => why,
+        };
+        let (sender, answer) = oneshot::channel();
+        live.with(|it| it.questions.insert(call.id.clone(), sender));
+        call.state = CallState::AwaitingApproval(why);
+        self.keep_call(live, call).await;
+        if order.origin == Origin::Model {
+            self.set_turn(live, TurnState::Approval { call_id: call.id.clone() });
+        }
+        let answer = tokio::select! {
+            answer = answer => answer.ok(),
+            () = order.cancel.cancelled() => None,
+        };
+        live.with(|it| it.questions.remove(&call.id));
+        let choice = answer.ok_or_else(cancelled)?;
+        if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {
+            tracing::warn!(%error, "an approval could not be kept");
+        }
+        let word = match choice {
+            ApprovalChoice::Refuse => return Err(refused("you did not allow this call")),
+            ApprovalChoice::Never => return Err(refused("you never allow this tool")),
+            ApprovalChoice::Once => "this call",
+            ApprovalChoice::Conversation => "this tool in this conversation",
+            ApprovalChoice::Tool => "this tool",
+            ApprovalChoice::Server => "every tool of this server",
+        };
+        self.record(live, Some(&call.id), LedgerEntry::Approved { answer: format!("you allowed {word}") });
+        call.state = CallState::Running(None);
+        self.keep_call(live, call).await;
+        if order.origin == Origin::Model {
+            self.set_turn(live, TurnState::Tools { running: 1 });
+        }
+        Ok(())
+    }
+
+    /// Answers a call that waits for the user.
+    ///
+    /// # Errors
+    /// No call of that id waits.
+    pub fn answer_approval(&self, call_id: &str, choice: ApprovalChoice) -> Result<(), super::HostError> {
+        let open: Vec<Arc<Live>> = self.live_map().values().cloned().collect();
+        let question = open.iter().find_map(|live| live.with(|it| it.questions.remove(call_id)));
+        match question.map(|it| it.send(choice)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) | None => Err(super::HostError::unknown("question")),
+        }
+    }
+
+    /// Cancels one call; the others of the turn go on.
+    pub fn cancel_call(&self, call_id: &str) {
+        let open: Vec<Arc<Live>> = self.live_map().values().cloned().collect();
+        for live in open {
+            if let Some(cancel) = live.with(|it| it.cancels.get(call_id).cloned()) {
+                cancel.cancel();
+            }
+        }
+    }
+
+    /// Keeps what a View needs before the call, so that it can come up while the call runs.
+    fn record_view(&self, live: &Live, call: &mut CallRecord, tool: &Tool) {
+        let uri = tool.ui.as_ref().and_then(|it| it.resource_uri.clone());
+        let waits = self.consumers().view && matches!(call.origin, Origin::Model | Origin::User);
+        let asked = call.requested.as_ref().is_some_and(|it| it.contains(&Selector::ui()));
+        let legacy = matches!(tool.contract, Contract::Legacy { .. });
+        let Some(resource_uri) = uri.filter(|_| waits && (asked || legacy)) else { return };
+        let handle = self.keep_payload(live, &call.id, Some(&Selector::ui()), "the declaration of the tool", &tool.raw);
+        call.view = Some(ViewRecord { resource_uri, resource_handle: None, tool_handle: Some(handle) });
+    }
+
+    async fn send_call(
+        &self,
+        live: &Arc<Live>,
+        order: &CallOrder,
+        call: &CallRecord,
+        connection: &Connection,
+        selection: &Selection,
+    ) -> Result<RawJson, Stop> {
+        let (progress, mut reports) = mpsc::channel::<Progress>(16);
+        let request = CallRequest {
+            name: order.tool.clone(),
+            arguments: order.arguments.clone(),
+            requested: selection.requested.clone(),
+        };
+        let options = CallOptions { progress: Some(progress), cancel: order.cancel.clone(), timeout: None };
+        let mut answer = std::pin::pin!(connection.call(&request, options));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => break answer,
+                Some(report) = reports.recv() => {
+                    let progress = ProgressRecord { done: report.progress, total: report.total, message: report.message };
+                    let call = CallRecord { state: CallState::Running(Some(progress)), ..call.clone() };
+                    self.show_call(live, &call);
+                }
+            }
+        };
+        answer.map_err(|error| match error {
+            CallError::Server { code, message, .. } => {
+                let what = format!("The server refused the call: {message} ({code}).");
+                let todo = "The server is still connected. Change what was asked for and try again.".to_owned();
+                Stop {
+                    state: CallState::Failed { what, todo },
+                    told: Told::ProtocolError(message.clone()),
+                    entry: LedgerEntry::Rejected { code, message },
+                }
+            }
+            CallError::Cancelled => cancelled(),
+            other => failed(&other),
+        })
+    }
+
+    /// Checks each structured part against the schema of its own variant, off the threads that answer the window.
+    async fn validate(
+        &self,
+        server: &Server,
+        tool: &Tool,
+        outcome: &CallOutcome,
+        routing: &Routing,
+    ) -> Vec<Option<Verdict>> {
+        let owner = format!("{}/{}", server.id, tool.name);
+        let mut jobs: Vec<(usize, Source, Compiled, RawJson)> = Vec::new();
+        let mut verdicts: Vec<Option<Verdict>> = Vec::new();
+        for (index, delivery) in routing.deliveries.iter().enumerate() {
+            let Payload::Structured(value) = &delivery.payload else {
+                verdicts.push(None);
+                continue;
+            };
+            let (selector, schema) = match (&delivery.source, &tool.contract) {
+                (Source::Output(selector), _) => (selector.clone(), tool.variant(selector).and_then(|it| it.schema.as_ref())),
+                (Source::LegacyStructured, Contract::Legacy { output_schema }) => (Selector::ASSISTANT_STRUCTURED, output_schema.as_ref()),
+                (Source::LegacyStructured | Source::ExtensionMeta(_) | Source::LegacyContent | Source::LegacyResult, _) => {
+                    verdicts.push(None);
+                    continue;
+                }
+            };
+            let Some(schema) = schema else {
+                verdicts.push(Some(Verdict::NotChecked(NotChecked::NoSchema)));
+                continue;
+            };
+            if outcome.is_error {
+                verdicts.push(Some(Verdict::NotChecked(NotChecked::IsError)));
+                continue;
+            }
+            let compiled = lock(&self.0.schemas).of(&owner, &selector, schema);
+            verdicts.push(None);
+            // The same value for two consumers is checked once.
+            if !jobs.iter().any(|it| it.1 == delivery.source) {
+                jobs.push((index, delivery.source.clone(), compiled, value.clone()));
+            }
+        }
+        let checked = tokio::task::spawn_blocking(move || {
+            jobs.into_iter().map(|(index, source, compiled, value)| (index, source, compiled.check(&value))).collect::<Vec<_>>()
+        })
+        .await
+        .unwrap_or_default();
+        for (_, source, verdict) in checked {
+            for (index, delivery) in routing.deliveries.iter().enumerate() {
+                if delivery.source == source {
+                    verdicts[index] = Some(verdict.clone());
+                }
+            }
+        }
+        verdicts
+    }
+
+    /// Writes down where everything went and hands it over.
+    fn settle(&self, live: &Live, call: &mut CallRecord, landed: &Landed) -> Vec<Payload> {
+        let mut kept: Vec<(Source, RawJson, String)> = Vec::new();
+        let mut validated: Vec<Source> = Vec::new();
+        for (delivery, verdict) in landed.routing.deliveries.iter().zip(&landed.verdicts) {
+            let raw = payload_json(&delivery.payload);
+            let known = kept.iter().find(|it| it.0 == delivery.source && it.1 == raw).map(|it| it.2.clone());
+            let handle = known.unwrap_or_else(|| {
+                let label = format!("{} of {}", delivery.source.name(), call.tool);
+                let handle = self.keep_payload(live, &call.id, delivery.source.selector(), &label, &raw);
+                kept.push((delivery.source.clone(), raw.clone(), handle.clone()));
+                handle
+            });
+            if let Some(verdict) = verdict.clone().filter(|_| !validated.contains(&delivery.source)) {
+                validated.push(delivery.source.clone());
+                let source = delivery.source.clone();
+                self.record(live, Some(&call.id), LedgerEntry::Validated { source, verdict });
+            }
+            self.deliver(live, call, delivery, verdict.clone(), &raw, handle);
+        }
+        for part in &landed.routing.withheld {
+            let label = format!("{} of {}, withheld", part.what, call.tool);
+            let handle = self.keep_payload(live, &call.id, part.selector.as_ref(), &label, &part.raw);
+            let bytes = part.raw.bytes() as u64;
+            call.withheld.push(WithheldRecord {
+                selector: part.selector.clone(),
+                what: part.what.clone(),
+                bytes,
+                rule: part.rule,
+                why: part.why.clone(),
+                handle: handle.clone(),
+            });
+            self.record(live, Some(&call.id), LedgerEntry::Withheld {
+                selector: part.selector.clone(),
+                what: part.what.clone(),
+                bytes,
+                rule: part.rule,
+                why: part.why.clone(),
+                handle: Some(handle),
+            });
+        }
+        for defect in &landed.routing.defects {
+            self.record(live, Some(&call.id), LedgerEntry::Defect(defect.clone()));
+            call.defects.push(defect.clone());
+        }
+        call.told = match landed.routing.notice {
+            Some(notice) => {
+                self.record(live, Some(&call.id), LedgerEntry::Noticed { notice });
+                Told::Notice(notice)
+            }
+            None => Told::Outputs,
+        };
+        landed.routing.deliveries.iter().map(|it| it.payload.clone()).collect()
+    }
+
+    fn deliver(
+        &self,
+        live: &Live,
+        call: &mut CallRecord,
+        delivery: &Delivery,
+        verdict: Option<Verdict>,
+        raw: &RawJson,
+        handle: String,
+    ) {
+        let how = if delivery.to == Consumer::User {
+            let shown = self.present(call, delivery, raw, &handle);
+            let how = how_shown(&shown);
+            call.shown.push(shown);
+            how
+        } else {
+            how_received(delivery)
+        };
+        self.record(live, Some(&call.id), LedgerEntry::Delivered {
+            to: delivery.to,
+            source: delivery.source.clone(),
+            bytes: delivery.bytes as u64,
+            door: delivery.door.clone(),
+            how: how.clone(),
+            handle: Some(handle.clone()),
+        });
+        call.deliveries.push(DeliveryRecord {
+            to: delivery.to,
+            source: delivery.source.clone(),
+            bytes: delivery.bytes as u64,
+            door: delivery.door.clone(),
+            verdict,
+            how,
+            handle,
+        });
+    }
+
+    /// Keeps a payload on disk and answers its handle.
+    pub(super) fn keep_payload(
+        &self,
+        live: &Live,
+        call_id: &str,
+        selector: Option<&Selector>,
+        label: &str,
+        raw: &RawJson,
+    ) -> String {
+        let handle = self.new_id();
+        let row = PayloadRow {
+            handle: handle.clone(),
+            conversation_id: live.id.clone(),
+            call_id: Some(call_id.to_owned()),
+            audience: selector.map(|it| it.audience.to_string()).unwrap_or_default(),
+            format: selector.map(|it| it.format.to_string()).unwrap_or_default(),
+            mime: "application/json".to_owned(),
+            label: label.to_owned(),
+            created_ms: self.now_ms(),
+            size: i64::try_from(raw.bytes()).unwrap_or(i64::MAX),
+        };
+        lock(&self.0.payloads).put(&handle, raw.clone());
+        let bytes = Bytes::from_owner(Shared(raw.clone()));
+        self.keep_writing(self.store().put_payload(NewPayload { row, bytes }));
+        handle
+    }
+
+    pub(super) fn legacy_policy(&self, server_id: &str, tool: &str) -> Option<LegacyPolicy> {
+        lock(&self.0.legacy).get(&(server_id.to_owned(), tool.to_owned())).copied()
+    }
+}
+
+/// Lets the disk's writer read the one copy of a value.
+struct Shared(RawJson);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
+}
+
+fn selected(server: &str, tool: &Tool, selection: &Selection) -> LedgerEntry {
+    LedgerEntry::Selected {
+        tool: format!("{server} / {}", tool.name),
+        mode: selection.mode,
+        origin: selection.origin,
+        revision: selection.revision,
+        requested: selection.requested.clone(),
+        declared: selection.declared,
+        reasons: selection.reasons.clone(),
+    }
+}
+
+fn received(outcome: &CallOutcome) -> LedgerEntry {
+    let outputs = match &outcome.body {
+        OutcomeBody::Outputs { parts, unreadable } => {
+            let read = parts.iter().map(|it| it.selector.to_string());
+            read.chain(unreadable.iter().map(|it| format!("output {} (unreadable)", it.index))).collect()
+        }
+        OutcomeBody::Legacy { content, structured } => {
+            let mut them = vec![format!("content ({} blocks)", content.len())];
+            them.extend(structured.as_ref().map(|_| "structuredContent".to_owned()));
+            them
+        }
+    };
+    LedgerEntry::Received { bytes: outcome.raw.bytes() as u64, outputs, is_error: outcome.is_error }
+}
+
+/// Checks what the model wrote against the tool's own schema.
+fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Stop> {
+    match Compiled::new(&tool.input_schema).check(arguments) {
+        Verdict::Fits | Verdict::NotChecked(_) => Ok(()),
+        Verdict::Violates { problems, .. } => {
+            let problems: Vec<String> =
+                problems.iter().map(|it| format!("{}: {}", if it.pointer.is_empty() { "/" } else { &it.pointer }, it.message)).collect();
+            let what = format!("The model wrote arguments that {} does not take: {}", tool.name, problems.join("; "));
+            let todo = "Nothing was sent. The model was told and may try again.".to_owned();
+            Err(Stop {
+                state: CallState::Failed { what: what.clone(), todo },
+                told: Told::BadArguments(problems),
+                entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
+            })
+        }
+    }
+}
+
+fn unknown_tool(order: &CallOrder) -> Stop {
+    let what = format!("There is no tool named {:?} on this server.", order.tool);
+    let todo = "Nothing was sent. Check whether the server still offers it.".to_owned();
+    Stop {
+        state: CallState::Failed { what: what.clone(), todo },
+        told: Told::UnknownTool,
+        entry: LedgerEntry::Failed { what },
+    }
+}
+
+fn failed(error: &CallError) -> Stop {
+    let what = error.to_string();
+    Stop {
+        state: CallState::Failed { what: what.clone(), todo: error.todo().to_owned() },
+        told: Told::ProtocolError(what.clone()),
+        entry: LedgerEntry::Failed { what },
+    }
+}
+
+fn cancelled() -> Stop {
+    let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };
+    Stop { state: CallState::Cancelled, told: Told::State, entry }
+}
+
+fn refused(answer: &str) -> Stop {
+    let entry = LedgerEntry::Approved { answer: answer.to_owned() };
+    Stop { state: CallState::Refused, told: Told::State, entry }
+}
+
+fn how_received(delivery: &Delivery) -> String {
+    match &delivery.payload {
+        Payload::Content(blocks) if blocks.len() == 1 => "one block".to_owned(),
+        Payload::Content(blocks) => format!("{} blocks", blocks.len()),
+        Payload::Structured(_) => "as JSON".to_owned(),
+    }
+}
+
+fn how_shown(shown: &Shown) -> String {
+    match shown {
+        Shown::Blocks { .. } => "in the transcript".to_owned(),
+        Shown::Table { rows: 1, .. } => "as a table, 1 row".to_owned(),
+        Shown::Table { rows, .. } => format!("as a table, {rows} rows"),
+        Shown::Properties { .. } => "as properties".to_owned(),
+        Shown::Json { .. } => "as JSON".to_owned(),
+    }
+}

@@ -1,0 +1,556 @@
+//! The configured servers: each is kept alive by its supervisor, its tools are listed and checked, and what crosses its wire is kept for a
+//! while.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use usher_engine::{Defect, Extensions, declaration};
+use usher_protocol::{
+    Revision, UI_EXTENSION,
+    codec::{RejectedTool, WireDiagnostic},
+    model::Tool,
+};
+
+use super::{Host, HostEvent};
+use crate::{
+    connection::{
+        CallError, Connection, ConnectionEvent, ConnectionOptions, Direction, EventReceiver, ServerSpec, ServerState,
+        Supervisor,
+    },
+    store::ServerRow,
+};
+
+/// How many lines of the wire are kept for each server.
+const KEPT_LINES: usize = 2_000;
+/// How many bytes of lines are kept for each server.
+const KEPT_BYTES: usize = 16 << 20;
+/// How many lines of stderr a status carries.
+const STDERR_TAIL: usize = 20;
+
+/// How a server is started, as it is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSpec {
+    /// The command.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables to set.
+    pub env: Vec<(String, String)>,
+    /// Whether it is the sample server of this very program, whose path may change between versions.
+    #[serde(default)]
+    pub built_in: bool,
+}
+
+/// A server as it stands, for whoever shows it.
+#[derive(Debug, Clone)]
+pub struct ServerStatus {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// How it is started.
+    pub spec: StoredSpec,
+    /// Whether it is to run.
+    pub enabled: bool,
+    /// Where its connection stands.
+    pub state: ServerPhase,
+    /// The negotiated revision.
+    pub revision: Option<Revision>,
+    /// What it calls itself.
+    pub server_info: Option<String>,
+    /// How the revision was found.
+    pub negotiation: Vec<String>,
+    /// Its tools.
+    pub tools: Vec<ListedTool>,
+    /// Declarations that were refused.
+    pub rejected: Vec<RejectedTool>,
+    /// The last lines of stderr.
+    pub stderr_tail: Vec<String>,
+    /// How many lines on stdout were no messages.
+    pub noise_lines: u64,
+}
+
+/// Where a connection stands, without the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerPhase {
+    /// Turned off.
+    Off,
+    /// Being started.
+    Starting,
+    /// Connected and listed.
+    Ready,
+    /// Being started again.
+    Restarting(u32),
+    /// It cannot be used: what happened and what to do.
+    Failed(String, String),
+}
+
+/// A tool and what is wrong with its declaration.
+#[derive(Debug, Clone)]
+pub struct ListedTool {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// Defects that do not stop its use.
+    pub defects: Vec<Defect>,
+}
+
+/// A line of the wire.
+#[derive(Debug, Clone)]
+pub struct WireRecord {
+    /// Its place among the lines of all servers.
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// The server.
+    pub server_id: String,
+    /// Where it was seen.
+    pub channel: Channel,
+    /// The method, or what kind of line it is.
+    pub title: String,
+    /// The line, cut when very long.
+    pub text: String,
+    /// Its whole length in bytes.
+    pub bytes: usize,
+}
+
+/// Where a line was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// To the server.
+    ToServer,
+    /// From the server.
+    FromServer,
+    /// On stderr.
+    Stderr,
+    /// On stdout, but not a message.
+    Noise,
+    /// The host's own remark.
+    Host,
+}
+
+/// A configured server, running or not.
+pub(super) struct Server {
+    pub(super) id: String,
+    pub(super) name: String,
+    supervisor: Supervisor,
+    facts: Mutex<Facts>,
+}
+
+struct Facts {
+    row: ServerRow,
+    spec: StoredSpec,
+    phase: ServerPhase,
+    revision: Option<Revision>,
+    extensions: Extensions,
+    server_info: Option<String>,
+    negotiation: Vec<String>,
+    tools: Vec<ListedTool>,
+    rejected: Vec<RejectedTool>,
+    stderr: VecDeque<String>,
+    noise: u64,
+}
+
+/// The lines of all servers.
+#[derive(Default)]
+pub(super) struct WireLog {
+    lines: VecDeque<WireRecord>,
+    bytes: usize,
+    next: u64,
+}
+
+impl WireLog {
+    fn push(&mut self, mut line: WireRecord) {
+        line.seq = self.next;
+        self.next += 1;
+        self.bytes += line.text.len();
+        self.lines.push_back(line);
+        while self.lines.len() > KEPT_LINES || self.bytes > KEPT_BYTES {
+            let Some(gone) = self.lines.pop_front() else { break };
+            self.bytes -= gone.text.len();
+        }
+    }
+}
+
+impl Server {
+    /// The open line and the extensions that were negotiated on it.
+    pub(super) fn connection(&self) -> Result<(Connection, Extensions), CallError> {
+        let connection = self.supervisor.connection()?;
+        let extensions = self.facts().extensions.clone();
+        Ok((connection, extensions))
+    }
+
+    /// Waits until the server is connected and listed, or cannot be.
+    pub(super) async fn ready(&self) -> Result<Connection, CallError> {
+        self.supervisor.ready().await
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        self.facts().tools.iter().find(|it| it.tool.name == name).map(|it| Arc::clone(&it.tool))
+    }
+
+    pub(super) fn tools(&self) -> Vec<ListedTool> {
+        self.facts().tools.clone()
+    }
+
+    pub(super) fn extensions(&self) -> Extensions {
+        self.facts().extensions.clone()
+    }
+
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.facts().revision
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.facts().phase == ServerPhase::Ready
+    }
+
+    pub(super) fn status(&self) -> ServerStatus {
+        let facts = self.facts();
+        ServerStatus {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            spec: facts.spec.clone(),
+            enabled: facts.row.enabled,
+            state: facts.phase.clone(),
+            revision: facts.revision,
+            server_info: facts.server_info.clone(),
+            negotiation: facts.negotiation.clone(),
+            tools: facts.tools.clone(),
+            rejected: facts.rejected.clone(),
+            stderr_tail: facts.stderr.iter().cloned().collect(),
+            noise_lines: facts.noise,
+        }
+    }
+
+    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Host {
+    /// Starts to keep a configured server. Returns at once; the server comes up in the background.
+    pub(super) fn keep_server(&self, row: ServerRow) -> Arc<Server> {
+        let spec: StoredSpec = serde_json::from_str(&row.spec).unwrap_or_default();
+        let (command, options) = self.launch(&row, &spec);
+        let (supervisor, events) = Supervisor::start(command, options, row.enabled);
+        let phase = if row.enabled { ServerPhase::Starting } else { ServerPhase::Off };
+        let server = Arc::new(Server {
+            id: row.id.clone(),
+            name: row.name.clone(),
+            supervisor,
+            facts: Mutex::new(Facts {
+                row,
+                spec,
+                phase,
+                revision: None,
+                extensions: Extensions::default(),
+                server_info: None,
+                negotiation: Vec::new(),
+                tools: Vec::new(),
+                rejected: Vec::new(),
+                stderr: VecDeque::new(),
+                noise: 0,
+            }),
+        });
+        self.servers_mut().insert(server.id.clone(), Arc::clone(&server));
+        self.tell(HostEvent::Server(Box::new(server.status())));
+        tokio::spawn(self.clone().follow_state(Arc::clone(&server)));
+        tokio::spawn(self.clone().follow_events(Arc::clone(&server), events));
+        server
+    }
+
+    fn launch(&self, row: &ServerRow, spec: &StoredSpec) -> (ServerSpec, ConnectionOptions) {
+        let command = if spec.built_in { self.own_program() } else { spec.command.clone() };
+        let remembered = row.era.as_deref().and_then(|it| it.parse().ok());
+        let spec = ServerSpec {
+            id: row.id.clone(),
+            name: row.name.clone(),
+            command,
+            args: spec.args.clone(),
+            env: spec.env.clone(),
+            cwd: None,
+        };
+        (spec, ConnectionOptions { remembered, ..self.connection_options() })
+    }
+
+    async fn follow_state(self, server: Arc<Server>) {
+        let mut state = server.supervisor.state();
+        loop {
+            let now = state.borrow_and_update().clone();
+            match now {
+                ServerState::Off => self.set_phase(&server, ServerPhase::Off),
+                ServerState::Starting => self.set_phase(&server, ServerPhase::Starting),
+                ServerState::Restarting { attempt, .. } => self.set_phase(&server, ServerPhase::Restarting(attempt)),
+                ServerState::Failed { what, todo } => self.set_phase(&server, ServerPhase::Failed(what, todo)),
+                ServerState::Ready { connection } => self.greet(&server, &connection).await,
+            }
+            if state.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn set_phase(&self, server: &Arc<Server>, phase: ServerPhase) {
+        server.facts().phase = phase;
+        self.tell(HostEvent::Server(Box::new(server.status())));
+    }
+
+    /// Takes note of who answered and lists its tools.
+    async fn greet(&self, server: &Arc<Server>, connection: &Connection) {
+        let greeting = connection.greeting();
+        let remember = greeting.remember.map(|it| it.to_string());
+        let changed = {
+            let mut facts = server.facts();
+            facts.revision = Some(greeting.revision);
+            facts.negotiation = greeting.steps.clone();
+            let version = greeting.server_version.as_deref().unwrap_or_default();
+            facts.server_info = greeting.server_name.as_ref().map(|name| format!("{name} {version}").trim().to_owned());
+            facts.extensions =
+                if greeting.has_extension(UI_EXTENSION) { Extensions::ui() } else { Extensions::default() };
+            let changed = facts.row.era != remember;
+            facts.row.era = remember;
+            changed.then(|| facts.row.clone())
+        };
+        if let Some(row) = changed {
+            self.keep_writing(self.store().put_server(row));
+        }
+        self.list_tools(server, connection).await;
+    }
+
+    async fn list_tools(&self, server: &Arc<Server>, connection: &Connection) {
+        match connection.list_tools().await {
+            Ok((page, defects)) => {
+                let extensions = server.extensions();
+                let mut rejected = page.rejected;
+                let mut tools = Vec::new();
+                for tool in page.tools {
+                    match declaration::check(&tool, &extensions) {
+                        Ok(usable) => {
+                            let defects = usable.defects.into_iter().chain(defects_of(&tool, &defects)).collect();
+                            tools.push(ListedTool { tool: Arc::new(tool), defects });
+                        }
+                        Err(defect) => rejected.push(RejectedTool {
+                            name: tool.name.clone(),
+                            rule: defect.rule,
+                            why: defect.text,
+                            raw: tool.raw.clone(),
+                        }),
+                    }
+                }
+                let mut facts = server.facts();
+                facts.tools = tools;
+                facts.rejected = rejected;
+            }
+            Err(error) => {
+                // A server without tools answers that it does not know the method; it is still a server.
+                let what = format!("{} could not list its tools: {error}", server.name);
+                self.remark(&server.id, "tools/list", what);
+                let mut facts = server.facts();
+                facts.tools.clear();
+                facts.rejected.clear();
+            }
+        }
+        self.set_phase(server, ServerPhase::Ready);
+    }
+
+    async fn follow_events(self, server: Arc<Server>, mut events: EventReceiver) {
+        while let Some(event) = events.next().await {
+            let line = |channel, title: &str, text: String, bytes| WireRecord {
+                seq: 0,
+                at_ms: self.now_ms(),
+                server_id: server.id.clone(),
+                channel,
+                title: title.to_owned(),
+                text,
+                bytes,
+            };
+            match event {
+                ConnectionEvent::Line { direction, title, text, bytes } => {
+                    let channel = match direction {
+                        Direction::ToServer => Channel::ToServer,
+                        Direction::FromServer => Channel::FromServer,
+                    };
+                    self.log(line(channel, &title, text, bytes));
+                }
+                ConnectionEvent::Noise { text, bytes } => {
+                    server.facts().noise += 1;
+                    self.log(line(Channel::Noise, "not a message", text, bytes));
+                }
+                ConnectionEvent::Stderr { text } => {
+                    let mut facts = server.facts();
+                    facts.stderr.push_back(text.clone());
+                    if facts.stderr.len() > STDERR_TAIL {
+                        facts.stderr.pop_front();
+                    }
+                    drop(facts);
+                    let bytes = text.len();
+                    self.log(line(Channel::Stderr, "stderr", text, bytes));
+                }
+                ConnectionEvent::Defect { text } => self.remark(&server.id, "defect", text),
+                ConnectionEvent::Negotiated(step) => {
+                    server.facts().negotiation.push(step.text.clone());
+                    self.remark(&server.id, "negotiation", step.text);
+                }
+                ConnectionEvent::Dropped { lines } => {
+                    self.remark(&server.id, "flood", format!("{lines} lines came faster than they were read and are not shown"));
+                }
+                ConnectionEvent::Exited(exit) => {
+                    self.remark(&server.id, "exit", format!("the server ended: {}", exit.status));
+                    server.facts().negotiation.clear();
+                }
+                ConnectionEvent::ToolsChanged => {
+                    if let Ok((connection, _)) = server.connection() {
+                        self.list_tools(&server, &connection).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn remark(&self, server_id: &str, title: &str, text: String) {
+        let bytes = text.len();
+        self.log(WireRecord {
+            seq: 0,
+            at_ms: self.now_ms(),
+            server_id: server_id.to_owned(),
+            channel: Channel::Host,
+            title: title.to_owned(),
+            text,
+            bytes,
+        });
+    }
+
+    fn log(&self, line: WireRecord) {
+        self.wire_log().push(line);
+    }
+
+    /// Lines after a sequence number, oldest first.
+    pub fn wire_lines(&self, server_id: Option<&str>, after_seq: u64, limit: usize) -> Vec<WireRecord> {
+        let log = self.wire_log();
+        let wanted = |it: &&WireRecord| it.seq > after_seq && server_id.is_none_or(|id| id == it.server_id);
+        let found: Vec<WireRecord> = log.lines.iter().filter(wanted).cloned().collect();
+        let skip = found.len().saturating_sub(limit);
+        found.into_iter().skip(skip).collect()
+    }
+
+    /// Every server, in the order in which they were added.
+    pub fn server_statuses(&self) -> Vec<ServerStatus> {
+        let mut all: Vec<(i64, ServerStatus)> =
+            self.servers().values().map(|it| (it.facts().row.sort, it.status())).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id.cmp(&b.1.id)));
+        all.into_iter().map(|it| it.1).collect()
+    }
+
+    /// Waits until a server is connected and its tools are listed.
+    ///
+    /// # Errors
+    /// It is not configured, is off, or cannot be connected to.
+    pub async fn server_ready(&self, server_id: &str) -> Result<ServerStatus, CallError> {
+        let unknown = || CallError::NotConnected { state: "there is no such server".to_owned() };
+        let server = self.server(server_id).ok_or_else(unknown)?;
+        server.ready().await?;
+        let mut state = server.supervisor.state();
+        while !server.is_ready() {
+            if let ServerPhase::Failed(what, _) = server.facts().phase.clone() {
+                return Err(CallError::NotConnected { state: what });
+            }
+            tokio::select! {
+                _ = state.changed() => {}
+                () = tokio::time::sleep(std::time::Duration::from_millis(10)) => {}
+            }
+        }
+        Ok(server.status())
+    }
+
+    /// Adds a server, or changes how one is started.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn save_server(&self, id: Option<String>, name: String, spec: StoredSpec) -> Result<String, super::HostError> {
+        let id = id.unwrap_or_else(|| self.new_id());
+        let old = self.server(&id).map(|it| it.facts().row.clone());
+        let sort = old.as_ref().map_or_else(|| self.now_ms(), |it| it.sort);
+        let spec_json = serde_json::to_string(&spec).unwrap_or_default();
+        let row = ServerRow { id: id.clone(), name, spec: spec_json, enabled: true, era: None, sort };
+        self.store().refusing().put_server(row.clone()).await?;
+        self.forget_server(&id).await;
+        self.keep_server(row);
+        Ok(id)
+    }
+
+    /// Ends a server and forgets it.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn remove_server(&self, id: &str) -> Result<(), super::HostError> {
+        self.store().refusing().delete_server(id).await?;
+        self.forget_server(id).await;
+        self.tell(HostEvent::ServerRemoved(id.to_owned()));
+        Ok(())
+    }
+
+    async fn forget_server(&self, id: &str) {
+        let gone = self.servers_mut().remove(id);
+        if let Some(server) = gone {
+            // Turned off first, so that its process ends even while a call still holds the server.
+            server.supervisor.enable(false);
+            let mut state = server.supervisor.state();
+            let _ended = tokio::time::timeout(
+                std::time::Duration::from_secs(5),
+                state.wait_for(|it| matches!(it, ServerState::Off)),
+            )
+            .await;
+        }
+    }
+
+    /// Turns a server on or off.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn enable_server(&self, id: &str, enabled: bool) -> Result<(), super::HostError> {
+        let server = self.server(id).ok_or_else(|| super::HostError::unknown("server"))?;
+        let row = {
+            let mut facts = server.facts();
+            facts.row.enabled = enabled;
+            facts.row.clone()
+        };
+        self.store().refusing().put_server(row).await?;
+        server.supervisor.enable(enabled);
+        self.tell(HostEvent::Server(Box::new(server.status())));
+        Ok(())
+    }
+
+    /// Ends a server's process and starts it again.
+    ///
+    /// # Errors
+    /// There is no such server.
+    pub fn restart_server(&self, id: &str) -> Result<(), super::HostError> {
+        let server = self.server(id).ok_or_else(|| super::HostError::unknown("server"))?;
+        server.supervisor.restart();
+        Ok(())
+    }
+
+    /// Ends every server and waits until all are gone.
+    pub(super) async fn end_servers(&self) {
+        let ids: Vec<String> = self.servers().keys().cloned().collect();
+        futures::future::join_all(ids.iter().map(|id| self.forget_server(id))).await;
+    }
+
+    pub(super) fn server(&self, id: &str) -> Option<Arc<Server>> {
+        self.servers().get(id).cloned()
+    }
+
+    pub(super) fn all_servers(&self) -> BTreeMap<String, Arc<Server>> {
+        self.servers().clone()
+    }
+}
+
+/// The diagnostics about one tool of a list.
+fn defects_of<'a>(tool: &'a Tool, all: &'a [WireDiagnostic]) -> impl Iterator<Item = Defect> + 'a {
+    all.iter()
+        .filter(|it| it.tool.as_ref() == Some(&tool.name))
+        .map(|it| Defect { rule: it.rule, text: it.message.clone() })
+}

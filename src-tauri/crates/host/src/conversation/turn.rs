@@ -1,0 +1,611 @@
+//! A turn: the model is asked, its words are kept and shown as they come, its calls are made, and it is asked again.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+use usher_engine::{
+    Defect, Mode, Origin,
+    ledger::LedgerEntry,
+    selection::{Selection, SelectionInput, select},
+};
+use usher_protocol::{RawJson, model::Tool};
+
+use super::{
+    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent, ItemBody,
+    Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, history,
+    live::{Live, StoredShare, exchange_of},
+    lock,
+};
+use crate::{
+    model::{
+        AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool, OpenAiChat, Outcome,
+        Recorder, Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn, Wire, fit,
+    },
+    store::{ExchangeOutcome, ExchangeRow},
+};
+
+/// How often a model may call tools before the user is asked to go on.
+const MOST_ROUNDS: usize = 24;
+/// How long a title made of the first message is, in characters.
+const TITLE: usize = 48;
+
+/// What a tool's next call would ask for.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The server.
+    pub server_id: String,
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// What would be asked for, or why the call could not be made.
+    pub selection: Result<Selection, Defect>,
+}
+
+/// The tools of a turn.
+struct Offer {
+    tools: Vec<OfferedTool>,
+    by_name: BTreeMap<String, Offered>,
+    left_out: Vec<String>,
+}
+
+struct Offered {
+    server_id: String,
+    tool: String,
+    schema: AdaptedSchema,
+}
+
+impl Host {
+    /// Writes a message to disk and starts a turn.
+    ///
+    /// # Errors
+    /// A turn runs already, or the message could not be written; then nothing was sent.
+    pub async fn send_message(&self, conversation_id: &str, text: &str, choice: ToolChoice) -> Result<(), HostError> {
+        if text.trim().is_empty() {
+            return Err(HostError::new("The message is empty.", "Nothing was sent.", "Write something first."));
+        }
+        let live = self.live(conversation_id).await?;
+        let cancel = begin(&live)?;
+        let first = live.with(|it| !it.items.iter().any(|it| it.body == ItemBody::User));
+        if let Err(error) = self.add_item(&live, ItemBody::User, text.to_owned()).await {
+            live.with(|it| it.cancel = None);
+            return Err(error);
+        }
+        if first && live.with(|it| it.row.title == "New conversation") {
+            // A title is made of the user's own words, never of what a tool returned (product, section 3).
+            let title = title_of(text);
+            self.configure_conversation(conversation_id, Some(title), None, None, None).await?;
+        }
+        tokio::spawn(self.clone().drive(live, cancel, choice));
+        Ok(())
+    }
+
+    /// Sends the same again after a failure.
+    ///
+    /// # Errors
+    /// A turn runs already.
+    pub async fn retry_turn(&self, conversation_id: &str) -> Result<(), HostError> {
+        let live = self.live(conversation_id).await?;
+        let cancel = begin(&live)?;
+        tokio::spawn(self.clone().drive(live, cancel, ToolChoice::Auto));
+        Ok(())
+    }
+
+    /// Stops a turn; what came is kept.
+    pub async fn stop_turn(&self, conversation_id: &str) {
+        if let Ok(live) = self.live(conversation_id).await {
+            live.stop();
+        }
+    }
+
+    /// Waits until no turn of the conversation runs.
+    pub async fn turn_ended(&self, conversation_id: &str) {
+        while let Ok(live) = self.live(conversation_id).await {
+            if live.with(|it| it.cancel.is_none()) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Calls a tool on the user's behalf, outside any turn.
+    ///
+    /// # Errors
+    /// The conversation is not there, or the arguments are no object.
+    pub async fn call_tool(
+        &self,
+        conversation_id: &str,
+        server_id: &str,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<super::CallEnd, HostError> {
+        let live = self.live(conversation_id).await?;
+        let arguments = RawJson::parse(arguments).ok().filter(RawJson::is_object).ok_or_else(|| {
+            HostError::new("The arguments are not a JSON object.", "Nothing was sent.", "Write them as {\"name\": value}.")
+        })?;
+        let order = CallOrder {
+            server_id: server_id.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+            origin: Origin::User,
+            model_call: None,
+            cancel: CancellationToken::new(),
+        };
+        Ok(self.run_call(&live, order).await)
+    }
+
+    async fn drive(self, live: Arc<Live>, cancel: CancellationToken, choice: ToolChoice) {
+        let end = self.rounds(&live, &cancel, choice).await;
+        live.with(|it| {
+            it.cancel = None;
+            it.row.updated_ms = self.now_ms();
+        });
+        let row = live.with(|it| it.row.clone());
+        self.keep_writing(self.store().update_conversation(row));
+        self.set_turn(&live, end.err().map_or(TurnState::Idle, TurnState::Failed));
+    }
+
+    async fn rounds(&self, live: &Arc<Live>, cancel: &CancellationToken, choice: ToolChoice) -> Result<(), TurnFailure> {
+        for round in 0..MOST_ROUNDS {
+            self.set_turn(live, TurnState::Waiting);
+            let offer = self.offer(live);
+            let choice = if round == 0 { choice } else { ToolChoice::Auto };
+            let calls = self.answer(live, &offer, choice, cancel).await?;
+            if calls.is_empty() {
+                return Ok(());
+            }
+            self.set_turn(live, TurnState::Tools { running: u32::try_from(calls.len()).unwrap_or(u32::MAX) });
+            futures::future::join_all(calls.iter().map(|call| self.make_call(live, &offer, call, cancel))).await;
+            if cancel.is_cancelled() {
+                return Ok(());
+            }
+        }
+        Err(TurnFailure {
+            what: format!("The model called tools {MOST_ROUNDS} times in a row and has not answered."),
+            safe: "Everything so far is kept.".to_owned(),
+            todo: "Look at what it did; continue if it should go on.".to_owned(),
+            can_retry: true,
+        })
+    }
+
+    /// The tools that the model is offered. In Code mode that is one: the script.
+    fn offer(&self, live: &Live) -> Offer {
+        let mut offer = Offer { tools: Vec::new(), by_name: BTreeMap::new(), left_out: Vec::new() };
+        if live.mode() == Mode::Code {
+            offer.tools.push(OfferedTool::run_script(&crate::script::types(&self.script_api(live))));
+            return offer;
+        }
+        let mut names = ToolNames::default();
+        for preview in self.previews(live) {
+            if !preview.tool.is_visible_to_model() || preview.selection.is_err() {
+                continue;
+            }
+            let Some(server) = self.server(&preview.server_id) else { continue };
+            let wire_name = names.name(&server.id, &server.name, &preview.tool.name);
+            match AdaptedSchema::for_openai(&preview.tool.input_schema) {
+                Ok(schema) => {
+                    let description = preview.tool.description.as_deref();
+                    offer.tools.push(OfferedTool::new(wire_name.clone(), description, schema.sent.clone()));
+                    let tool = preview.tool.name.clone();
+                    offer.by_name.insert(wire_name.to_string(), Offered { server_id: server.id.clone(), tool, schema });
+                }
+                Err(refusal) => {
+                    let why = refusal.reason();
+                    offer.left_out.push(format!("{} of {} is not offered: {why}", preview.tool.name, server.name));
+                }
+            }
+        }
+        offer
+    }
+
+    /// What each tool of each connected server would be asked for by the model.
+    pub(super) fn previews(&self, live: &Live) -> Vec<Preview> {
+        let mut previews = Vec::new();
+        for server in self.all_servers().into_values().filter(|it| it.is_ready()) {
+            let Some(revision) = server.revision() else { continue };
+            let negotiated = server.extensions();
+            for listed in server.tools() {
+                let selection = select(SelectionInput {
+                    revision,
+                    tool: &listed.tool,
+                    mode: live.mode(),
+                    origin: Origin::Model,
+                    consumers: self.consumers(),
+                    negotiated: &negotiated,
+                    policy: &self.selection_policy(live, &server.id, &listed.tool.name),
+                })
+                .map_err(|error| Defect { rule: error.rule(), text: error.to_string() });
+                previews.push(Preview { server_id: server.id.clone(), tool: listed.tool, selection });
+            }
+        }
+        previews
+    }
+
+    /// What each tool's next call would ask for.
+    ///
+    /// # Errors
+    /// The conversation is not there.
+    pub async fn preview_selection(&self, conversation_id: &str) -> Result<Vec<Preview>, HostError> {
+        let live = self.live(conversation_id).await?;
+        Ok(self.previews(&live))
+    }
+
+    /// Asks the model once, and keeps and shows its words as they come. Answers the calls that it made.
+    async fn answer(
+        &self,
+        live: &Arc<Live>,
+        offer: &Offer,
+        choice: ToolChoice,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ModelCall>, TurnFailure> {
+        let model_id = live.with(|it| it.row.model_id.clone());
+        let spec = self.model_spec(&model_id).map_err(failure_of)?;
+        let encoded = self.encode(live, offer, choice, &spec).await?;
+        let record = self.keep_exchange(live, &spec, &encoded).await?;
+        let body = ItemBody::Assistant(Answer {
+            model: spec.name.clone(),
+            state: AnswerState::Streaming,
+            calls: Vec::new(),
+            usage: None,
+        });
+        let item = self.add_item(live, body, String::new()).await.map_err(failure_of)?;
+        let (reply, error) = self.read_answer(live, &spec, &encoded, record, &item.id, cancel).await;
+        let (state, failure) = outcome(&reply, error, cancel);
+        let finished = matches!(state, AnswerState::Done | AnswerState::CutShort);
+        let calls: Vec<ModelCall> = reply
+            .calls()
+            .into_iter()
+            .map(|it| ModelCall {
+                id: it.id.to_string(),
+                wire_name: it.wire_name.to_string(),
+                arguments: it.arguments.text().to_owned(),
+                complete: finished && !matches!(it.arguments, Arguments::Cut(_)),
+            })
+            .collect();
+        self.close_answer(live, &item.id, |answer| {
+            answer.state = state;
+            answer.calls.clone_from(&calls);
+            answer.usage = reply.usage.map(|it| (it.input_tokens, it.output_tokens));
+        })
+        .await;
+        match failure {
+            None => Ok(calls),
+            Some(failure) => {
+                // The calls are kept with what was written of them, and none is made.
+                for call in &calls {
+                    self.make_call(live, offer, call, cancel).await;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    async fn encode(
+        &self,
+        live: &Arc<Live>,
+        offer: &Offer,
+        choice: ToolChoice,
+        spec: &ModelSpec,
+    ) -> Result<Encoded, TurnFailure> {
+        let history = self.history(live).await;
+        let system = vec![SystemText::Host(HostText::SystemPrompt)];
+        let (turn, repairs) = Turn::assemble(system, history, offer.tools.clone());
+        live.with(|it| it.repairs = repairs.iter().map(repair_text).collect());
+        let (turn, fitted) = fit(turn.with_tool_choice(choice), spec);
+        let mut changes = offer.left_out.clone();
+        changes.extend(fitted.cuts.iter().map(cut_text));
+        if !changes.is_empty() {
+            self.record(live, None, LedgerEntry::Abridged { what: changes });
+        }
+        if !fitted.fits {
+            return Err(TurnFailure {
+                what: format!(
+                    "The conversation needs about {} tokens, and the model takes {} beside its answer.",
+                    fitted.tokens, fitted.room
+                ),
+                safe: "Your message is kept. Nothing was sent.".to_owned(),
+                todo: "Choose a model with a larger context, or shorten the message.".to_owned(),
+                can_retry: true,
+            });
+        }
+        OpenAiChat.encode(&turn, spec).map_err(|error| model_failure(&error.into()))
+    }
+
+    /// Writes the request to disk before it is sent.
+    async fn keep_exchange(&self, live: &Arc<Live>, spec: &ModelSpec, encoded: &Encoded) -> Result<Arc<Kept>, TurnFailure> {
+        let calls: Vec<CallRecord> = live.with(|it| it.calls.values().cloned().collect());
+        let spans = history::spans(&encoded.spans, &calls);
+        let text = String::from_utf8_lossy(&encoded.body);
+        let stored = StoredShare {
+            measure: Measure {
+                tokens: crate::model::estimate_tokens(&text),
+                context_tokens: spec.context_tokens,
+                kept_out_bytes: live.kept_out_bytes(),
+            },
+            share: share_of(&spans),
+            spans,
+        };
+        let row = ExchangeRow {
+            id: self.new_id(),
+            conversation_id: live.id.clone(),
+            at_ms: self.now_ms(),
+            model: spec.name.clone(),
+            url: encoded.url.to_string(),
+            headers: serde_json::to_string(&encoded.recordable_headers()).unwrap_or_default(),
+            sha256: encoded.sha256.clone(),
+            attempts: 0,
+            outcome: "sent".to_owned(),
+            usage: None,
+            spans: serde_json::to_string(&stored).unwrap_or_default(),
+            size: i64::try_from(encoded.body.len()).unwrap_or(i64::MAX),
+        };
+        self.patiently(self.store().put_exchange(row.clone(), encoded.body.clone()).await);
+        self.record(live, None, LedgerEntry::Sent {
+            exchange: row.id.clone(),
+            bytes: encoded.body.len() as u64,
+            sha256: row.sha256.clone(),
+            tokens: stored.measure.tokens,
+        });
+        let exchange = exchange_of(row);
+        live.with(|it| it.exchanges.push(exchange.clone()));
+        let kept = Kept { host: self.clone(), live: Arc::clone(live), exchange: Mutex::new(exchange) };
+        kept.show();
+        Ok(Arc::new(kept))
+    }
+
+    async fn read_answer(
+        &self,
+        live: &Arc<Live>,
+        spec: &ModelSpec,
+        encoded: &Encoded,
+        record: Arc<Kept>,
+        item_id: &str,
+        cancel: &CancellationToken,
+    ) -> (Reply, Option<ModelError>) {
+        let mut reply = Reply::default();
+        let host = self.clone();
+        let ids = Box::new(move || format!("call_{}", host.new_id().replace('-', "")));
+        let begun = self.0.client.stream(&OpenAiChat, spec, encoded, record, ids, cancel.clone()).await;
+        // What has come since the last write is written at once: the disk sets the pace, not the number of tokens.
+        let mut batches = match begun {
+            Ok(events) => events.ready_chunks(256),
+            Err(error) => return (reply, Some(error)),
+        };
+        let mut error = None;
+        let mut streaming = false;
+        while let Some(batch) = batches.next().await {
+            let mut text = String::new();
+            for event in batch {
+                match event {
+                    Ok(event) => {
+                        reply.apply(&event);
+                        if let StreamEvent::Text(piece) = event {
+                            text.push_str(&piece);
+                        }
+                    }
+                    Err(it) => error = Some(it),
+                }
+            }
+            if !streaming {
+                streaming = true;
+                self.set_turn(live, TurnState::Streaming);
+            }
+            if !text.is_empty() {
+                self.append_text(live, item_id, &text).await;
+            }
+        }
+        (reply, error)
+    }
+
+    /// Makes one call of the model; each has exactly one result in the end.
+    async fn make_call(&self, live: &Arc<Live>, offer: &Offer, call: &ModelCall, cancel: &CancellationToken) {
+        let arguments = match Arguments::read(&call.arguments, call.complete) {
+            Arguments::Object(arguments) => arguments,
+            Arguments::Cut(_) => {
+                let what = "The model's call was cut off before it was complete.";
+                return self.decline(live, call, Told::UnreadableArguments { cut: true }, what).await;
+            }
+            Arguments::Malformed(_) => {
+                let what = "The model wrote arguments that are not a JSON object.";
+                return self.decline(live, call, Told::UnreadableArguments { cut: false }, what).await;
+            }
+        };
+        if live.mode() == Mode::Code && call.wire_name == HostText::RunScriptName.text() {
+            return self.run_model_script(live, call, &arguments, cancel).await;
+        }
+        let Some(offered) = offer.by_name.get(&call.wire_name) else {
+            let what = format!("The model called {:?}, which was not offered to it.", call.wire_name);
+            return self.decline(live, call, Told::UnknownTool, &what).await;
+        };
+        let order = CallOrder {
+            server_id: offered.server_id.clone(),
+            tool: offered.tool.clone(),
+            arguments: offered.schema.unwrap_arguments(&arguments),
+            origin: Origin::Model,
+            model_call: Some(call.id.clone()),
+            cancel: cancel.clone(),
+        };
+        self.run_call(live, order).await;
+    }
+
+    /// Keeps a call that is not made, with what the model is told instead.
+    async fn decline(&self, live: &Arc<Live>, call: &ModelCall, told: Told, what: &str) {
+        let mut record = self.host_call(live, call, &call.wire_name).await;
+        record.state = CallState::Failed {
+            what: what.to_owned(),
+            todo: "Nothing was sent to a server. The model was told and may try again.".to_owned(),
+        };
+        record.told = told;
+        record.ended_ms = Some(self.now_ms());
+        let tool = call.wire_name.clone();
+        self.record(live, Some(&record.id), LedgerEntry::CallRefused { tool, rule: None, why: what.to_owned() });
+        self.keep_call(live, &record).await;
+    }
+
+    /// A record for a call that no server sees.
+    pub(super) async fn host_call(&self, live: &Arc<Live>, call: &ModelCall, tool: &str) -> CallRecord {
+        let number = live.with(|it| u32::try_from(it.calls.len() + 1).unwrap_or(u32::MAX));
+        let text = |it: &str| RawJson::parse(it).or_else(|_| RawJson::of(it));
+        let mut record = CallRecord {
+            id: self.new_id(),
+            conversation_id: live.id.clone(),
+            item_id: None,
+            number,
+            server_id: String::new(),
+            server_name: "Usher".to_owned(),
+            tool: tool.to_owned(),
+            title: None,
+            arguments: text(&call.arguments).unwrap_or_else(|_| serde_json::Value::Null.into()),
+            origin: Origin::Model,
+            mode: live.mode(),
+            model_call: Some(call.id.clone()),
+            revision: None,
+            requested: None,
+            state: CallState::Running(None),
+            started_ms: self.now_ms(),
+            ended_ms: None,
+            deliveries: Vec::new(),
+            withheld: Vec::new(),
+            defects: Vec::new(),
+            shown: Vec::new(),
+            view: None,
+            told: Told::Nothing,
+        };
+        self.keep_call(live, &record).await;
+        let body = ItemBody::Call { call_id: record.id.clone() };
+        record.item_id = self.add_item(live, body, String::new()).await.ok().map(|it| it.id);
+        self.keep_call(live, &record).await;
+        record
+    }
+}
+
+/// A request that is kept; notes how its attempts end.
+struct Kept {
+    host: Host,
+    live: Arc<Live>,
+    exchange: Mutex<ExchangeRecord>,
+}
+
+impl Kept {
+    fn show(&self) {
+        let exchange = lock(&self.exchange).clone();
+        self.live.with(|it| {
+            if let Some(old) = it.exchanges.iter_mut().find(|it| it.id == exchange.id) {
+                *old = exchange.clone();
+            }
+        });
+        let conversation_id = self.live.id.clone();
+        self.host.tell(HostEvent::Exchange { conversation_id, exchange: Box::new(exchange) });
+    }
+}
+
+impl Recorder for Kept {
+    fn sending(&self, _request: &Encoded, attempt: u32) -> Result<(), String> {
+        // The bytes are on disk already: the same ones serve every attempt.
+        lock(&self.exchange).attempts = attempt;
+        self.show();
+        Ok(())
+    }
+
+    fn outcome(&self, _request: &Encoded, attempt: u32, outcome: &Outcome) {
+        let text = match outcome {
+            Outcome::Completed => "answered".to_owned(),
+            Outcome::Retried(error) => format!("tried again: {error}"),
+            Outcome::Failed(error) => error.to_string(),
+            Outcome::Dropped => "stopped".to_owned(),
+        };
+        let id = {
+            let mut exchange = lock(&self.exchange);
+            exchange.outcome.clone_from(&text);
+            exchange.id.clone()
+        };
+        let end = ExchangeOutcome { attempts: attempt.into(), outcome: text, usage: None };
+        self.host.keep_writing(self.host.store().finish_exchange(id, end));
+        self.show();
+    }
+}
+
+fn begin(live: &Live) -> Result<CancellationToken, HostError> {
+    live.with(|it| {
+        if it.cancel.is_some() {
+            return Err(HostError::new(
+                "An answer is being written.",
+                "Your message was not sent and is still in the composer.",
+                "Wait for the end, or stop it.",
+            ));
+        }
+        let cancel = CancellationToken::new();
+        it.cancel = Some(cancel.clone());
+        Ok(cancel)
+    })
+}
+
+fn outcome(reply: &Reply, error: Option<ModelError>, cancel: &CancellationToken) -> (AnswerState, Option<TurnFailure>) {
+    match error {
+        None if reply.finish == Some(Finish::Length) => (AnswerState::CutShort, None),
+        None => (AnswerState::Done, None),
+        Some(_) if cancel.is_cancelled() => (AnswerState::Stopped, None),
+        Some(error) => (AnswerState::Broken(error.to_string()), Some(model_failure(&error))),
+    }
+}
+
+fn model_failure(error: &ModelError) -> TurnFailure {
+    TurnFailure {
+        what: error.to_string(),
+        safe: error.safe().to_owned(),
+        todo: error.todo(),
+        can_retry: true,
+    }
+}
+
+fn failure_of(error: HostError) -> TurnFailure {
+    TurnFailure { what: error.what, safe: error.safe, todo: error.todo, can_retry: true }
+}
+
+fn title_of(text: &str) -> String {
+    let line = text.lines().find(|it| !it.trim().is_empty()).unwrap_or_default().trim();
+    match line.char_indices().nth(TITLE) {
+        Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+fn share_of(spans: &[SpanRecord]) -> Vec<Share> {
+    let mut share: Vec<Share> = Vec::new();
+    for span in spans {
+        let bytes = (span.end - span.start) as u64;
+        let label = match span.kind {
+            SourceKind::Results => span.label.clone(),
+            SourceKind::Envelope => "format".to_owned(),
+            SourceKind::Host => "system".to_owned(),
+            SourceKind::Tools => "tools".to_owned(),
+            SourceKind::Messages => "messages".to_owned(),
+        };
+        match share.iter_mut().find(|it| it.kind == span.kind && it.label == label) {
+            Some(known) => known.bytes += bytes,
+            None => share.push(Share { kind: span.kind, label, bytes }),
+        }
+    }
+    share
+}
+
+fn repair_text(repair: &Repair) -> String {
+    match repair {
+        Repair::Unanswered { call_id } => format!("The call {call_id} had no result; the model is told that it was interrupted."),
+        Repair::Orphan { call_id } => format!("A result for {call_id}, which nobody called, was left out."),
+        Repair::Duplicate { call_id } => format!("A second result of {call_id} was left out."),
+        Repair::Renamed { call_id, sent_as } => format!("Two calls were both named {call_id}; one is sent as {sent_as}."),
+        Repair::Empty { .. } => "An answer that held nothing was left out.".to_owned(),
+    }
+}
+
+fn cut_text(cut: &Cut) -> String {
+    match cut {
+        Cut::Result { kept, total, .. } => format!("a result was cut to {kept} of {total} bytes to fit the model; you and scripts have it whole"),
+        Cut::Picture { .. } => "a picture was left out to fit the model; you see it".to_owned(),
+        Cut::Tool { wire_name } => format!("{wire_name} is not offered, because the declarations need too much room"),
+        Cut::Messages { count } => format!("the oldest {count} messages were left out to fit the model"),
+    }
+}
