@@ -38,7 +38,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use usher_engine::{selection::Consumers, validation::SchemaCache};
+use usher_engine::{routing::LegacyPolicy, selection::Consumers, validation::SchemaCache};
 
 use self::{
     approval::Approvals, live::Live, models::Models, outputs::PayloadCache, scripting::Scripts, servers::Server,
@@ -46,7 +46,7 @@ use self::{
 };
 use crate::{
     connection::ConnectionOptions,
-    model::ModelClient,
+    model::{ModelClient, Patience},
     store::{Store, StoreError, StoreOptions, Written},
 };
 
@@ -62,6 +62,8 @@ pub struct HostOptions {
     pub connection: ConnectionOptions,
     /// How the disk is waited for.
     pub store: StoreOptions,
+    /// How models are waited for.
+    pub patience: Patience,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
     /// Gives a fresh id each time.
@@ -133,6 +135,7 @@ struct Inner {
     models: Mutex<Models>,
     approvals: Mutex<Approvals>,
     live: Mutex<BTreeMap<String, Arc<Live>>>,
+    legacy: Mutex<BTreeMap<(String, String), LegacyPolicy>>,
     schemas: Mutex<SchemaCache>,
     payloads: Mutex<PayloadCache>,
     scripts: Mutex<Scripts>,
@@ -151,7 +154,7 @@ impl Host {
         let opened = tokio::task::spawn_blocking(move || Store::open(&dir, &store_options))
             .await
             .map_err(|error| HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again."))??;
-        let client = ModelClient::new().map_err(|error| {
+        let client = ModelClient::new(options.patience).map_err(|error| {
             HostError::new(error.to_string(), "Your conversations are safe.", "Check the system's certificates.")
         })?;
         let (events, receiver) = mpsc::unbounded_channel();
@@ -164,6 +167,7 @@ impl Host {
             preferences: Mutex::new(preferences.unwrap_or_default()),
             models: Mutex::new(Models::load(&store).await?),
             approvals: Mutex::new(Approvals::load(&store).await?),
+            legacy: Mutex::new(load_legacy_policies(&store).await?),
             servers: Mutex::default(),
             wire: Mutex::default(),
             live: Mutex::default(),
@@ -218,7 +222,7 @@ impl Host {
             match now.trouble {
                 Some(trouble) => {
                     let kept = format!("{} changes wait in memory and are written as soon as it works again.", now.unwritten);
-                    self.notice(ID, NoticeLevel::Error, (trouble.what(), kept, trouble.todo().to_owned()));
+                    self.notice(ID, NoticeLevel::Error, (trouble.to_string(), kept, trouble.todo().to_owned()));
                 }
                 None => self.tell(HostEvent::NoticeCleared(ID.to_owned())),
             }
@@ -324,6 +328,34 @@ impl Host {
     fn live_map(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Live>>> {
         lock(&self.0.live)
     }
+}
+
+impl Host {
+    /// Chooses how results of earlier revisions reach the model, for one tool.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn set_legacy_policy(&self, server_id: &str, tool: &str, policy: LegacyPolicy) -> Result<(), HostError> {
+        let word = serde_json::to_string(&policy).unwrap_or_default();
+        let row = crate::store::LegacyPolicy { server_id: server_id.to_owned(), tool: tool.to_owned(), policy: word };
+        self.store().refusing().put_legacy_policy(row).await?;
+        lock(&self.0.legacy).insert((server_id.to_owned(), tool.to_owned()), policy);
+        if let Some(server) = self.server(server_id) {
+            self.tell(HostEvent::Server(Box::new(server.status())));
+        }
+        Ok(())
+    }
+
+    /// The policy that the user set for a tool, if any.
+    pub fn legacy_policy(&self, server_id: &str, tool: &str) -> Option<LegacyPolicy> {
+        lock(&self.0.legacy).get(&(server_id.to_owned(), tool.to_owned())).copied()
+    }
+}
+
+async fn load_legacy_policies(store: &Store) -> Result<BTreeMap<(String, String), LegacyPolicy>, StoreError> {
+    let rows = store.legacy_policies().await?;
+    let read = |row: crate::store::LegacyPolicy| Some(((row.server_id, row.tool), serde_json::from_str(&row.policy).ok()?));
+    Ok(rows.into_iter().filter_map(read).collect())
 }
 
 /// A panic of another holder leaves data that is still the best there is.

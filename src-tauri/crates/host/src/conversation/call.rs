@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::{
     Consumer, Defect, Extensions, Origin,
     ledger::LedgerEntry,
-    routing::{self, Delivery, LegacyPolicy, Routing, RoutingInput, Source, payload_json},
+    routing::{self, Delivery, Routing, RoutingInput, Source, payload_json},
     selection::{Selection, SelectionInput, SelectionPolicy, select},
     validation::{Compiled, NotChecked, Verdict},
 };
@@ -89,6 +89,7 @@ struct Stop {
 
 /// A result that was read and routed.
 struct Landed {
+    tool: Arc<Tool>,
     outcome: CallOutcome,
     routing: Routing,
     verdicts: Vec<Option<Verdict>>,
@@ -106,7 +107,7 @@ impl Host {
         let (payloads, outcome) = match end {
             Ok(landed) => {
                 call.state = if landed.outcome.is_error { CallState::ToolError } else { CallState::Done };
-                let payloads = self.settle(live, &mut call, &landed);
+                let payloads = self.settle(live, &mut call, &landed).await;
                 (payloads, Some(landed.outcome))
             }
             Err(stop) => {
@@ -119,6 +120,7 @@ impl Host {
             call.told = Told::Nothing;
         }
         self.keep_call(live, &call).await;
+        self.tell_view(&call).await;
         CallEnd { record: call, payloads, outcome }
     }
 
@@ -188,7 +190,7 @@ impl Host {
         let input = RoutingInput { selection: &selection, negotiated: &extensions, has_view, legacy };
         let routing = routing::route(input, &outcome);
         let verdicts = self.validate(&server, &tool, &outcome, &routing).await;
-        Ok(Landed { outcome, routing, verdicts })
+        Ok(Landed { tool, outcome, routing, verdicts })
     }
 
     /// Finds the server and waits until it is connected.
@@ -416,7 +418,7 @@ impl Host {
     }
 
     /// Writes down where everything went and hands it over.
-    fn settle(&self, live: &Live, call: &mut CallRecord, landed: &Landed) -> Vec<Payload> {
+    async fn settle(&self, live: &Live, call: &mut CallRecord, landed: &Landed) -> Vec<Payload> {
         let mut kept: Vec<(Source, RawJson, String)> = Vec::new();
         let mut validated: Vec<Source> = Vec::new();
         for (delivery, verdict) in landed.routing.deliveries.iter().zip(&landed.verdicts) {
@@ -433,7 +435,12 @@ impl Host {
                 let source = delivery.source.clone();
                 self.record(live, Some(&call.id), LedgerEntry::Validated { source, verdict });
             }
-            self.deliver(live, call, delivery, verdict.clone(), &raw, handle);
+            let shown = if delivery.to == Consumer::User {
+                Some(self.present(&landed.tool, delivery, &raw, &handle).await)
+            } else {
+                None
+            };
+            self.deliver(live, call, delivery, verdict.clone(), shown, handle);
         }
         for part in &landed.routing.withheld {
             let label = format!("{} of {}, withheld", part.what, call.tool);
@@ -476,17 +483,11 @@ impl Host {
         call: &mut CallRecord,
         delivery: &Delivery,
         verdict: Option<Verdict>,
-        raw: &RawJson,
+        shown: Option<Shown>,
         handle: String,
     ) {
-        let how = if delivery.to == Consumer::User {
-            let shown = self.present(call, delivery, raw, &handle);
-            let how = how_shown(&shown);
-            call.shown.push(shown);
-            how
-        } else {
-            how_received(delivery)
-        };
+        let how = shown.as_ref().map_or_else(|| how_received(delivery), how_shown);
+        call.shown.extend(shown);
         self.record(live, Some(&call.id), LedgerEntry::Delivered {
             to: delivery.to,
             source: delivery.source.clone(),
@@ -531,10 +532,6 @@ impl Host {
         let bytes = Bytes::from_owner(Shared(raw.clone()));
         self.keep_writing(self.store().put_payload(NewPayload { row, bytes }));
         handle
-    }
-
-    pub(super) fn legacy_policy(&self, server_id: &str, tool: &str) -> Option<LegacyPolicy> {
-        lock(&self.0.legacy).get(&(server_id.to_owned(), tool.to_owned())).copied()
     }
 }
 

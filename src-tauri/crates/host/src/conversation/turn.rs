@@ -192,7 +192,7 @@ impl Host {
                     offer.by_name.insert(wire_name.to_string(), Offered { server_id: server.id.clone(), tool, schema });
                 }
                 Err(refusal) => {
-                    let why = refusal.reason();
+                    let why = refusal;
                     offer.left_out.push(format!("{} of {} is not offered: {why}", preview.tool.name, server.name));
                 }
             }
