@@ -2,12 +2,16 @@
 //!
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
+mod answers;
 mod commands;
 pub mod serve;
 pub mod types;
+mod usher;
+mod view;
 mod window;
 
 pub use commands::{Command, Commands};
+pub use usher::{Usher, UsherOptions};
 pub use window::{BatchSink, WindowHost};
 
 use serde::Serialize;

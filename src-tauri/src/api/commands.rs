@@ -1,6 +1,7 @@
 //! The commands that the window may send, declared once: the Rust router and the TypeScript types both come from this list.
 
 use serde::Deserialize;
+#[cfg(test)]
 use ts_rs::TS;
 
 use super::types::{
@@ -15,12 +16,14 @@ macro_rules! commands {
         /// A command of the window with its parameters.
         #[derive(Debug, Deserialize)]
         #[serde(tag = "cmd", content = "payload", rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "parameters are named for what they are")]
         #[expect(non_camel_case_types, reason = "a command's name is the same in Rust, on the wire and in TypeScript")]
         pub enum Command {
             $( $(#[$doc])* $name { $($field: $type),* }, )*
         }
 
         /// What answers the commands. A host that forgets one does not compile.
+        #[expect(clippy::too_many_arguments, reason = "the parameters of a command are those of its form in the window")]
         pub trait Commands {
             $( $(#[$doc])* fn $name(&self, $($field: $type),*)
                 -> impl Future<Output = Result<$answer, super::ApiError>> + Send; )*

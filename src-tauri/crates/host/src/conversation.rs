@@ -19,8 +19,8 @@ mod views;
 pub use approval::{ApprovalChoice, ApprovalRule};
 pub use call::{CallEnd, CallOrder};
 pub use event::{
-    ExchangeRecord, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share, SourceKind, SpanRecord,
-    Summary, TurnFailure, TurnState,
+    ExchangeRecord, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share, SourceKind,
+    SpanRecord, Summary, TurnFailure, TurnState,
 };
 pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};
@@ -41,12 +41,12 @@ use tokio::sync::mpsc;
 use usher_engine::{routing::LegacyPolicy, selection::Consumers, validation::SchemaCache};
 
 use self::{
-    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, scripting::Scripts, servers::Server,
-    servers::WireLog, views::Views,
+    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, scripting::Scripts,
+    servers::Server, servers::WireLog, views::Views,
 };
 use crate::{
     connection::ConnectionOptions,
-    model::{ModelClient, Patience},
+    model::{Endpoint, LocalModels, ModelClient, Patience, Secret},
     store::{Store, StoreError, StoreOptions, Written},
 };
 
@@ -86,7 +86,12 @@ pub struct Preferences {
 
 impl Default for Preferences {
     fn default() -> Self {
-        Self { theme: "system".to_owned(), omit_fallback_selection: false, decline_schemaless: false, tour_done: false }
+        Self {
+            theme: "system".to_owned(),
+            omit_fallback_selection: false,
+            decline_schemaless: false,
+            tour_done: false,
+        }
     }
 }
 
@@ -128,6 +133,7 @@ struct Inner {
     events: mpsc::UnboundedSender<HostEvent>,
     client: ModelClient,
     first_run: bool,
+    opened_ms: i64,
     ledger_seq: Mutex<i64>,
     preferences: Mutex<Preferences>,
     servers: Mutex<BTreeMap<String, Arc<Server>>>,
@@ -151,11 +157,17 @@ impl Host {
     /// The data folder cannot be used, or another Usher uses it.
     pub async fn open(options: HostOptions) -> Result<(Self, mpsc::UnboundedReceiver<HostEvent>), HostError> {
         let (dir, store_options) = (options.data_dir.clone(), options.store.clone());
-        let opened = tokio::task::spawn_blocking(move || Store::open(&dir, &store_options))
-            .await
-            .map_err(|error| HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again."))??;
+        let opened = tokio::task::spawn_blocking(move || Store::open(&dir, &store_options)).await.map_err(
+            |error| {
+                HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again.")
+            },
+        )??;
         let client = ModelClient::new(options.patience).map_err(|error| {
-            HostError::new(error.to_string(), "Your conversations are safe.", "Check the system's certificates.")
+            HostError::new(
+                error.to_string(),
+                "Your conversations are safe.",
+                "Check the system's certificates.",
+            )
         })?;
         let (events, receiver) = mpsc::unbounded_channel();
         let store = opened.store;
@@ -163,6 +175,7 @@ impl Host {
             store.setting(PREFERENCES).await?.and_then(|it| serde_json::from_str(&it).ok());
         let first_run = preferences.is_none();
         let inner = Inner {
+            opened_ms: (options.clock)(),
             ledger_seq: Mutex::new(store.next_ledger_seq().await?),
             preferences: Mutex::new(preferences.unwrap_or_default()),
             models: Mutex::new(Models::load(&store).await?),
@@ -194,7 +207,11 @@ impl Host {
     async fn start_servers(&self) -> Result<(), HostError> {
         let mut rows = self.store().servers().await?;
         if self.is_first_run() && rows.is_empty() {
-            let spec = StoredSpec { args: vec!["sample-server".to_owned()], built_in: true, ..StoredSpec::default() };
+            let spec = StoredSpec {
+                args: vec!["sample-server".to_owned()],
+                built_in: true,
+                ..StoredSpec::default()
+            };
             let row = crate::store::ServerRow {
                 id: "sample".to_owned(),
                 name: "Sample".to_owned(),
@@ -221,8 +238,15 @@ impl Host {
             let now = health.borrow_and_update().clone();
             match now.trouble {
                 Some(trouble) => {
-                    let kept = format!("{} changes wait in memory and are written as soon as it works again.", now.unwritten);
-                    self.notice(ID, NoticeLevel::Error, (trouble.to_string(), kept, trouble.todo().to_owned()));
+                    let kept = format!(
+                        "{} changes wait in memory and are written as soon as it works again.",
+                        now.unwritten
+                    );
+                    self.notice(
+                        ID,
+                        NoticeLevel::Error,
+                        (trouble.to_string(), kept, trouble.todo().to_owned()),
+                    );
                 }
                 None => self.tell(HostEvent::NoticeCleared(ID.to_owned())),
             }
@@ -271,6 +295,27 @@ impl Host {
         self.store().dir()
     }
 
+    /// Whether something that began then belongs to this run of the application.
+    pub fn is_of_this_run(&self, started_ms: i64) -> bool {
+        started_ms >= self.0.opened_ms
+    }
+
+    /// The names of the models that an endpoint lists.
+    ///
+    /// # Errors
+    /// It does not answer, or not as an endpoint of a model.
+    pub async fn list_models(&self, base_url: &str, key: Option<&str>) -> Result<Vec<String>, HostError> {
+        let base_url = models::read_address(base_url)?;
+        let key = key.filter(|it| !it.trim().is_empty()).map(Secret::new);
+        let listed = self.0.client.models(&Endpoint::Http { base_url, key }).await;
+        listed.map_err(|error| HostError::new(error.to_string(), error.safe(), error.todo()))
+    }
+
+    /// The model endpoints that answer on the usual ports of this machine.
+    pub async fn find_local_models(&self) -> Vec<LocalModels> {
+        self.0.client.find_local().await
+    }
+
     fn store(&self) -> &Store {
         &self.0.store
     }
@@ -300,7 +345,12 @@ impl Host {
         let _ = self.0.events.send(event);
     }
 
-    fn notice(&self, id: impl Into<String>, level: NoticeLevel, (what, safe, todo): (String, String, String)) {
+    fn notice(
+        &self,
+        id: impl Into<String>,
+        level: NoticeLevel,
+        (what, safe, todo): (String, String, String),
+    ) {
         self.tell(HostEvent::Notice(Notice { id: id.into(), level, what, safe, todo }));
     }
 
@@ -335,9 +385,18 @@ impl Host {
     ///
     /// # Errors
     /// The disk refuses.
-    pub async fn set_legacy_policy(&self, server_id: &str, tool: &str, policy: LegacyPolicy) -> Result<(), HostError> {
+    pub async fn set_legacy_policy(
+        &self,
+        server_id: &str,
+        tool: &str,
+        policy: LegacyPolicy,
+    ) -> Result<(), HostError> {
         let word = serde_json::to_string(&policy).unwrap_or_default();
-        let row = crate::store::LegacyPolicy { server_id: server_id.to_owned(), tool: tool.to_owned(), policy: word };
+        let row = crate::store::LegacyPolicy {
+            server_id: server_id.to_owned(),
+            tool: tool.to_owned(),
+            policy: word,
+        };
         self.store().refusing().put_legacy_policy(row).await?;
         lock(&self.0.legacy).insert((server_id.to_owned(), tool.to_owned()), policy);
         if let Some(server) = self.server(server_id) {
@@ -354,7 +413,9 @@ impl Host {
 
 async fn load_legacy_policies(store: &Store) -> Result<BTreeMap<(String, String), LegacyPolicy>, StoreError> {
     let rows = store.legacy_policies().await?;
-    let read = |row: crate::store::LegacyPolicy| Some(((row.server_id, row.tool), serde_json::from_str(&row.policy).ok()?));
+    let read = |row: crate::store::LegacyPolicy| {
+        Some(((row.server_id, row.tool), serde_json::from_str(&row.policy).ok()?))
+    };
     Ok(rows.into_iter().filter_map(read).collect())
 }
 

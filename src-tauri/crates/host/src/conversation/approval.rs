@@ -91,7 +91,9 @@ impl Host {
         let hash = definition_hash(tool);
         match approvals.rule(server_id, Some(&tool.name)) {
             Some((ApprovalRule::Never, _)) => return Standing::Forbidden,
-            Some((_, approved)) if approved.as_deref() == Some(&hash) => return Standing::Allowed("you allowed this tool"),
+            Some((_, approved)) if approved.as_deref() == Some(&hash) => {
+                return Standing::Allowed("you allowed this tool");
+            }
             Some(_) => return Standing::Ask(format!("{} has changed since you allowed it.", tool.name)),
             None => {}
         }
@@ -121,7 +123,9 @@ impl Host {
                 lock(&self.0.approvals).conversations.insert(here);
                 Ok(())
             }
-            ApprovalChoice::Tool => self.put_rule(server_id, Some(name), ApprovalRule::AllowTool, Some(hash)).await,
+            ApprovalChoice::Tool => {
+                self.put_rule(server_id, Some(name), ApprovalRule::AllowTool, Some(hash)).await
+            }
             ApprovalChoice::Server => self.put_rule(server_id, None, ApprovalRule::AllowServer, None).await,
             ApprovalChoice::Never => self.put_rule(server_id, Some(name), ApprovalRule::Never, None).await,
         }
@@ -151,8 +155,11 @@ impl Host {
         let gone: Vec<Option<String>> = {
             let mut approvals = lock(&self.0.approvals);
             let whole = tool.is_none();
-            let matches = |(server, name): &(String, Option<String>)| server == server_id && (whole || *name == tool);
-            approvals.conversations.retain(|it| it.1 != server_id || !(whole || Some(&it.2) == tool.as_ref()));
+            let matches =
+                |(server, name): &(String, Option<String>)| server == server_id && (whole || *name == tool);
+            approvals
+                .conversations
+                .retain(|it| it.1 != server_id || !(whole || Some(&it.2) == tool.as_ref()));
             let gone = approvals.rules.keys().filter(|it| matches(it)).map(|it| it.1.clone()).collect();
             approvals.rules.retain(|key, _| !matches(key));
             gone

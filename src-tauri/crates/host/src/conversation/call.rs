@@ -21,8 +21,8 @@ use usher_protocol::{
 };
 
 use super::{
-    ApprovalChoice, CallRecord, CallState, DeliveryRecord, Host, ItemBody, ProgressRecord, Shown, Told, TurnState,
-    ViewRecord, WithheldRecord, approval::Standing, live::Live, lock, servers::Server,
+    ApprovalChoice, CallRecord, CallState, DeliveryRecord, Host, ItemBody, ProgressRecord, Shown, Told,
+    TurnState, ViewRecord, WithheldRecord, approval::Standing, live::Live, lock, servers::Server,
 };
 use crate::{
     connection::{CallError, CallOptions, Connection, Progress},
@@ -63,7 +63,8 @@ impl CallEnd {
     /// # Errors
     /// There is nothing for it; says why.
     pub fn script_value(&self) -> Result<RawJson, String> {
-        let delivered = self.record.deliveries.iter().zip(&self.payloads).find(|it| it.0.to == Consumer::Script);
+        let delivered =
+            self.record.deliveries.iter().zip(&self.payloads).find(|it| it.0.to == Consumer::Script);
         let value = delivered.map(|it| payload_json(it.1));
         match (&self.record.state, value) {
             (CallState::Done, Some(value)) => Ok(value),
@@ -74,8 +75,12 @@ impl CallEnd {
             }
             (CallState::Failed { what, .. }, _) => Err(what.clone()),
             (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
-            (CallState::Cancelled | CallState::Interrupted, _) => Err(format!("the call of {} was stopped", self.record.tool)),
-            (CallState::AwaitingApproval(_) | CallState::Running(_), _) => Err("the call has not ended".to_owned()),
+            (CallState::Cancelled | CallState::Interrupted, _) => {
+                Err(format!("the call of {} was stopped", self.record.tool))
+            }
+            (CallState::AwaitingApproval(_) | CallState::Running(_), _) => {
+                Err("the call has not ended".to_owned())
+            }
         }
     }
 }
@@ -163,7 +168,12 @@ impl Host {
         call
     }
 
-    async fn attempt(&self, live: &Arc<Live>, order: &CallOrder, call: &mut CallRecord) -> Result<Landed, Stop> {
+    async fn attempt(
+        &self,
+        live: &Arc<Live>,
+        order: &CallOrder,
+        call: &mut CallRecord,
+    ) -> Result<Landed, Box<Stop>> {
         let (server, connection, extensions) = self.reach(order).await?;
         let tool = server.tool(&order.tool).ok_or_else(|| unknown_tool(order))?;
         let selection = self.choose(live, order, &connection, &extensions, &tool)?;
@@ -179,14 +189,15 @@ impl Host {
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing of it reached anybody. Open the wire tab to see it, and report it to the server's authors.".to_owned();
-            Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } }
+            Box::new(Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } })
         })?;
         self.record(live, Some(&call.id), received(&outcome));
         for defect in wire_defects.into_iter().filter(|it| it.rule.is_none()) {
             call.defects.push(Defect { rule: None, text: defect.message });
         }
         let has_view = tool.ui.as_ref().is_some_and(|it| it.resource_uri.is_some()) && self.consumers().view;
-        let legacy = routing::legacy_policy_of(live.mode(), self.legacy_policy(&order.server_id, &order.tool));
+        let legacy =
+            routing::legacy_policy_of(live.mode(), self.legacy_policy(&order.server_id, &order.tool));
         let input = RoutingInput { selection: &selection, negotiated: &extensions, has_view, legacy };
         let routing = routing::route(input, &outcome);
         let verdicts = self.validate(&server, &tool, &outcome, &routing).await;
@@ -194,7 +205,7 @@ impl Host {
     }
 
     /// Finds the server and waits until it is connected.
-    async fn reach(&self, order: &CallOrder) -> Result<(Arc<Server>, Connection, Extensions), Stop> {
+    async fn reach(&self, order: &CallOrder) -> Result<(Arc<Server>, Connection, Extensions), Box<Stop>> {
         let server = self.server(&order.server_id).ok_or_else(|| unknown_tool(order))?;
         tokio::select! {
             ready = self.server_ready(&order.server_id) => ready.map_err(|error| failed(&error))?,
@@ -211,7 +222,7 @@ impl Host {
         connection: &Connection,
         extensions: &Extensions,
         tool: &Tool,
-    ) -> Result<Selection, Stop> {
+    ) -> Result<Selection, Box<Stop>> {
         let mut consumers = self.consumers();
         consumers.model = order.origin == Origin::Model;
         select(SelectionInput {
@@ -226,8 +237,13 @@ impl Host {
         .map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing was sent. Choose another mode, or other outputs for this tool.".to_owned();
-            let entry = LedgerEntry::CallRefused { tool: tool.name.clone(), rule: error.rule(), why: what.clone() };
-            Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::ProtocolError(what), entry }
+            let entry =
+                LedgerEntry::CallRefused { tool: tool.name.clone(), rule: error.rule(), why: what.clone() };
+            Box::new(Stop {
+                state: CallState::Failed { what: what.clone(), todo },
+                told: Told::ProtocolError(what),
+                entry,
+            })
         })
     }
 
@@ -245,7 +261,13 @@ impl Host {
     }
 
     /// Asks the user, unless an answer stands.
-    async fn approve(&self, live: &Live, order: &CallOrder, call: &mut CallRecord, tool: &Tool) -> Result<(), Stop> {
+    async fn approve(
+        &self,
+        live: &Live,
+        order: &CallOrder,
+        call: &mut CallRecord,
+        tool: &Tool,
+    ) -> Result<(), Box<Stop>> {
         let why = match self.standing(&live.id, &order.server_id, tool) {
             Standing::Allowed(by) => {
                 self.record(live, Some(&call.id), LedgerEntry::Approved { answer: format!("allowed: {by}") });
@@ -317,7 +339,13 @@ impl Host {
         let asked = call.requested.as_ref().is_some_and(|it| it.contains(&Selector::ui()));
         let legacy = matches!(tool.contract, Contract::Legacy { .. });
         let Some(resource_uri) = uri.filter(|_| waits && (asked || legacy)) else { return };
-        let handle = self.keep_payload(live, &call.id, Some(&Selector::ui()), "the declaration of the tool", &tool.raw);
+        let handle = self.keep_payload(
+            live,
+            &call.id,
+            Some(&Selector::ui()),
+            "the declaration of the tool",
+            &tool.raw,
+        );
         call.view = Some(ViewRecord { resource_uri, resource_handle: None, tool_handle: Some(handle) });
     }
 
@@ -328,7 +356,7 @@ impl Host {
         call: &CallRecord,
         connection: &Connection,
         selection: &Selection,
-    ) -> Result<RawJson, Stop> {
+    ) -> Result<RawJson, Box<Stop>> {
         let (progress, mut reports) = mpsc::channel::<Progress>(16);
         let request = CallRequest {
             name: order.tool.clone(),
@@ -351,12 +379,13 @@ impl Host {
         answer.map_err(|error| match error {
             CallError::Server { code, message, .. } => {
                 let what = format!("The server refused the call: {message} ({code}).");
-                let todo = "The server is still connected. Change what was asked for and try again.".to_owned();
-                Stop {
+                let todo =
+                    "The server is still connected. Change what was asked for and try again.".to_owned();
+                Box::new(Stop {
                     state: CallState::Failed { what, todo },
                     told: Told::ProtocolError(message.clone()),
                     entry: LedgerEntry::Rejected { code, message },
-                }
+                })
             }
             CallError::Cancelled => cancelled(),
             other => failed(&other),
@@ -380,9 +409,19 @@ impl Host {
                 continue;
             };
             let (selector, schema) = match (&delivery.source, &tool.contract) {
-                (Source::Output(selector), _) => (selector.clone(), tool.variant(selector).and_then(|it| it.schema.as_ref())),
-                (Source::LegacyStructured, Contract::Legacy { output_schema }) => (Selector::ASSISTANT_STRUCTURED, output_schema.as_ref()),
-                (Source::LegacyStructured | Source::ExtensionMeta(_) | Source::LegacyContent | Source::LegacyResult, _) => {
+                (Source::Output(selector), _) => {
+                    (selector.clone(), tool.variant(selector).and_then(|it| it.schema.as_ref()))
+                }
+                (Source::LegacyStructured, Contract::Legacy { output_schema }) => {
+                    (Selector::ASSISTANT_STRUCTURED, output_schema.as_ref())
+                }
+                (
+                    Source::LegacyStructured
+                    | Source::ExtensionMeta(_)
+                    | Source::LegacyContent
+                    | Source::LegacyResult,
+                    _,
+                ) => {
                     verdicts.push(None);
                     continue;
                 }
@@ -403,7 +442,9 @@ impl Host {
             }
         }
         let checked = tokio::task::spawn_blocking(move || {
-            jobs.into_iter().map(|(index, source, compiled, value)| (index, source, compiled.check(&value))).collect::<Vec<_>>()
+            jobs.into_iter()
+                .map(|(index, source, compiled, value)| (index, source, compiled.check(&value)))
+                .collect::<Vec<_>>()
         })
         .await
         .unwrap_or_default();
@@ -454,14 +495,18 @@ impl Host {
                 why: part.why.clone(),
                 handle: handle.clone(),
             });
-            self.record(live, Some(&call.id), LedgerEntry::Withheld {
-                selector: part.selector.clone(),
-                what: part.what.clone(),
-                bytes,
-                rule: part.rule,
-                why: part.why.clone(),
-                handle: Some(handle),
-            });
+            self.record(
+                live,
+                Some(&call.id),
+                LedgerEntry::Withheld {
+                    selector: part.selector.clone(),
+                    what: part.what.clone(),
+                    bytes,
+                    rule: part.rule,
+                    why: part.why.clone(),
+                    handle: Some(handle),
+                },
+            );
         }
         for defect in &landed.routing.defects {
             self.record(live, Some(&call.id), LedgerEntry::Defect(defect.clone()));
@@ -488,14 +533,18 @@ impl Host {
     ) {
         let how = shown.as_ref().map_or_else(|| how_received(delivery), how_shown);
         call.shown.extend(shown);
-        self.record(live, Some(&call.id), LedgerEntry::Delivered {
-            to: delivery.to,
-            source: delivery.source.clone(),
-            bytes: delivery.bytes as u64,
-            door: delivery.door.clone(),
-            how: how.clone(),
-            handle: Some(handle.clone()),
-        });
+        self.record(
+            live,
+            Some(&call.id),
+            LedgerEntry::Delivered {
+                to: delivery.to,
+                source: delivery.source.clone(),
+                bytes: delivery.bytes as u64,
+                door: delivery.door.clone(),
+                how: how.clone(),
+                handle: Some(handle.clone()),
+            },
+        );
         call.deliveries.push(DeliveryRecord {
             to: delivery.to,
             source: delivery.source.clone(),
@@ -572,50 +621,58 @@ fn received(outcome: &CallOutcome) -> LedgerEntry {
 }
 
 /// Checks what the model wrote against the tool's own schema.
-fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Stop> {
+fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
     match Compiled::new(&tool.input_schema).check(arguments) {
         Verdict::Fits | Verdict::NotChecked(_) => Ok(()),
         Verdict::Violates { problems, .. } => {
-            let problems: Vec<String> =
-                problems.iter().map(|it| format!("{}: {}", if it.pointer.is_empty() { "/" } else { &it.pointer }, it.message)).collect();
-            let what = format!("The model wrote arguments that {} does not take: {}", tool.name, problems.join("; "));
+            let problems: Vec<String> = problems
+                .iter()
+                .map(|it| {
+                    format!("{}: {}", if it.pointer.is_empty() { "/" } else { &it.pointer }, it.message)
+                })
+                .collect();
+            let what = format!(
+                "The model wrote arguments that {} does not take: {}",
+                tool.name,
+                problems.join("; ")
+            );
             let todo = "Nothing was sent. The model was told and may try again.".to_owned();
-            Err(Stop {
+            Err(Box::new(Stop {
                 state: CallState::Failed { what: what.clone(), todo },
                 told: Told::BadArguments(problems),
                 entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
-            })
+            }))
         }
     }
 }
 
-fn unknown_tool(order: &CallOrder) -> Stop {
+fn unknown_tool(order: &CallOrder) -> Box<Stop> {
     let what = format!("There is no tool named {:?} on this server.", order.tool);
     let todo = "Nothing was sent. Check whether the server still offers it.".to_owned();
-    Stop {
+    Box::new(Stop {
         state: CallState::Failed { what: what.clone(), todo },
         told: Told::UnknownTool,
         entry: LedgerEntry::Failed { what },
-    }
+    })
 }
 
-fn failed(error: &CallError) -> Stop {
+fn failed(error: &CallError) -> Box<Stop> {
     let what = error.to_string();
-    Stop {
+    Box::new(Stop {
         state: CallState::Failed { what: what.clone(), todo: error.todo().to_owned() },
         told: Told::ProtocolError(what.clone()),
         entry: LedgerEntry::Failed { what },
-    }
+    })
 }
 
-fn cancelled() -> Stop {
+fn cancelled() -> Box<Stop> {
     let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };
-    Stop { state: CallState::Cancelled, told: Told::State, entry }
+    Box::new(Stop { state: CallState::Cancelled, told: Told::State, entry })
 }
 
-fn refused(answer: &str) -> Stop {
+fn refused(answer: &str) -> Box<Stop> {
     let entry = LedgerEntry::Approved { answer: answer.to_owned() };
-    Stop { state: CallState::Refused, told: Told::State, entry }
+    Box::new(Stop { state: CallState::Refused, told: Told::State, entry })
 }
 
 fn how_received(delivery: &Delivery) -> String {

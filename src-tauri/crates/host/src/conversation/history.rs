@@ -12,12 +12,12 @@ use usher_protocol::{
 };
 
 use super::{
-    Answer, CallRecord, CallState, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, SourceKind, SpanRecord, Told,
-    live::Live,
+    Answer, CallRecord, CallState, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, SourceKind, SpanRecord,
+    Told, live::Live,
 };
 use crate::model::{
-    Arguments, AssistantMessage, AssistantOutput, Door, HistoryItem, HostText, ModelToolResult, Origin, Source as Said,
-    Span, ToolCall, UserMessage,
+    Arguments, AssistantMessage, AssistantOutput, Door, HistoryItem, HostText, ModelToolResult, Origin,
+    Source as Said, Span, ToolCall, UserMessage,
 };
 
 impl Host {
@@ -59,19 +59,25 @@ impl Host {
         match &call.told {
             Told::Outputs => {
                 let payloads = self.payloads_for_model(call).await;
-                let outputs: Vec<AssistantOutput<'_>> = payloads.iter().filter_map(|it| readable(&it.0, &it.1)).collect();
+                let outputs: Vec<AssistantOutput<'_>> =
+                    payloads.iter().filter_map(|it| readable(&it.0, &it.1)).collect();
                 ModelToolResult::from_outputs(id, is_error, &outputs).0
             }
             Told::Notice(notice) => ModelToolResult::host(id, is_error, notice_text(*notice)),
             Told::State | Told::Nothing => ModelToolResult::host(id, true, state_text(&call.state)),
             Told::BadArguments(problems) => ModelToolResult::invalid_arguments(id, problems),
-            Told::UnreadableArguments { cut: true } => ModelToolResult::host(id, true, HostText::CutArguments),
-            Told::UnreadableArguments { cut: false } => ModelToolResult::host(id, true, HostText::MalformedArguments),
+            Told::UnreadableArguments { cut: true } => {
+                ModelToolResult::host(id, true, HostText::CutArguments)
+            }
+            Told::UnreadableArguments { cut: false } => {
+                ModelToolResult::host(id, true, HostText::MalformedArguments)
+            }
             Told::UnknownTool => ModelToolResult::host(id, true, HostText::UnknownTool),
             Told::ProtocolError(message) => ModelToolResult::protocol_error(id, message),
             Told::Malformed => ModelToolResult::host(id, true, HostText::MalformedResult),
             Told::Script { handle, failed } => {
-                let text = self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
+                let text =
+                    self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
                 ModelToolResult::script(id, *failed, &text)
             }
         }
@@ -106,8 +112,16 @@ fn readable<'a>(source: &Source, payload: &'a Payload) -> Option<AssistantOutput
         (Source::LegacyContent, Payload::Content(blocks)) => {
             Some(AssistantOutput::legacy_blocks(blocks.iter().enumerate()))
         }
-        (Source::LegacyStructured, Payload::Structured(json)) => Some(AssistantOutput::legacy_structured(json)),
-        (Source::LegacyContent | Source::LegacyStructured | Source::LegacyResult | Source::ExtensionMeta(_), _) => None,
+        (Source::LegacyStructured, Payload::Structured(json)) => {
+            Some(AssistantOutput::legacy_structured(json))
+        }
+        (
+            Source::LegacyContent
+            | Source::LegacyStructured
+            | Source::LegacyResult
+            | Source::ExtensionMeta(_),
+            _,
+        ) => None,
     }
 }
 
@@ -123,7 +137,9 @@ fn state_text(state: &CallState) -> HostText {
     match state {
         CallState::Refused => HostText::Refused,
         CallState::Cancelled => HostText::Cancelled,
-        CallState::Interrupted | CallState::AwaitingApproval(_) | CallState::Running(_) => HostText::Interrupted,
+        CallState::Interrupted | CallState::AwaitingApproval(_) | CallState::Running(_) => {
+            HostText::Interrupted
+        }
         CallState::Failed { .. } | CallState::ToolError => HostText::CallFailed,
         CallState::Done => HostText::EmptyResult,
     }
@@ -169,13 +185,17 @@ pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
         let call = calls.iter().find(|it| it.model_call.as_deref() == Some(id));
         call.map_or_else(|| "a call".to_owned(), |it| format!("{}, call {}", it.tool, it.number))
     };
-    let item_of = |id: &str| calls.iter().find(|it| it.model_call.as_deref() == Some(id)).and_then(|it| it.item_id.clone());
+    let item_of = |id: &str| {
+        calls.iter().find(|it| it.model_call.as_deref() == Some(id)).and_then(|it| it.item_id.clone())
+    };
     let describe = |source: &Said| match source {
         Said::Envelope => (SourceKind::Envelope, "the provider's format".to_owned(), None),
         Said::Host(text) => (SourceKind::Host, format!("Usher: {}", text.name()), None),
         Said::Instructions => (SourceKind::Host, "your instructions".to_owned(), None),
         Said::Tool { wire_name, .. } => (SourceKind::Tools, format!("tool {wire_name}"), None),
-        Said::User { item_id, door: Door::Typed } => (SourceKind::Messages, "your message".to_owned(), Some(item_id.to_string())),
+        Said::User { item_id, door: Door::Typed } => {
+            (SourceKind::Messages, "your message".to_owned(), Some(item_id.to_string()))
+        }
         Said::User { item_id, door: Door::ShownToModel { selector, .. } } => {
             (SourceKind::Results, format!("{selector}, shown to the model by you"), Some(item_id.to_string()))
         }
@@ -185,11 +205,17 @@ pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
         Said::User { item_id, door: Door::ViewContext { .. } } => {
             (SourceKind::Results, "kept as context by a View".to_owned(), Some(item_id.to_string()))
         }
-        Said::Assistant { item_id } => (SourceKind::Messages, "the model's own words".to_owned(), Some(item_id.to_string())),
-        Said::Call { call_id, .. } => (SourceKind::Messages, format!("the model's call of {}", tool_of(call_id)), item_of(call_id)),
-        Said::Result { call_id, origin } => {
-            (SourceKind::Results, format!("{} of {}", origin_name(origin), tool_of(call_id)), item_of(call_id))
+        Said::Assistant { item_id } => {
+            (SourceKind::Messages, "the model's own words".to_owned(), Some(item_id.to_string()))
         }
+        Said::Call { call_id, .. } => {
+            (SourceKind::Messages, format!("the model's call of {}", tool_of(call_id)), item_of(call_id))
+        }
+        Said::Result { call_id, origin } => (
+            SourceKind::Results,
+            format!("{} of {}", origin_name(origin), tool_of(call_id)),
+            item_of(call_id),
+        ),
     };
     spans
         .iter()

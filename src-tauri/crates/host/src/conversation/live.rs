@@ -12,8 +12,9 @@ use usher_engine::{Consumer, Mode, ledger::LedgerEntry};
 use usher_protocol::model::Selector;
 
 use super::{
-    AnswerState, ApprovalChoice, CallRecord, CallState, DoorRecord, ExchangeRecord, Host, HostError, HostEvent,
-    ItemBody, ItemRecord, LedgerRecord, Summary, Told, TurnState, event::Share, lock, models::DEMO_MODEL,
+    AnswerState, ApprovalChoice, CallRecord, CallState, DoorRecord, ExchangeRecord, Host, HostError,
+    HostEvent, ItemBody, ItemRecord, LedgerRecord, Summary, Told, TurnState, event::Share, lock,
+    models::DEMO_MODEL,
 };
 use crate::{
     model::ModelToolResult,
@@ -108,7 +109,8 @@ impl Live {
     pub(super) fn kept_out_bytes(&self) -> u64 {
         self.with(|it| {
             let of = |call: &CallRecord| {
-                let delivered = call.deliveries.iter().filter(|it| it.to != Consumer::Model).map(|it| it.bytes);
+                let delivered =
+                    call.deliveries.iter().filter(|it| it.to != Consumer::Model).map(|it| it.bytes);
                 delivered.chain(call.withheld.iter().map(|it| it.bytes)).sum::<u64>()
             };
             it.calls.values().map(of).sum()
@@ -121,7 +123,11 @@ impl Host {
     ///
     /// # Errors
     /// The disk refuses.
-    pub async fn create_conversation(&self, mode: Option<Mode>, model_id: Option<String>) -> Result<Summary, HostError> {
+    pub async fn create_conversation(
+        &self,
+        mode: Option<Mode>,
+        model_id: Option<String>,
+    ) -> Result<Summary, HostError> {
         let now = self.now_ms();
         let row = ConversationRow {
             id: self.new_id(),
@@ -142,7 +148,13 @@ impl Host {
     fn enliven(&self, row: ConversationRow, make: impl FnOnce(ConversationRow) -> State) -> Arc<Live> {
         let mut map = self.live_map();
         let id = row.id.clone();
-        let made = || Arc::new(Live { id: id.clone(), state: Mutex::new(make(row)), turn: watch::Sender::new(TurnState::Idle) });
+        let made = || {
+            Arc::new(Live {
+                id: id.clone(),
+                state: Mutex::new(make(row)),
+                turn: watch::Sender::new(TurnState::Idle),
+            })
+        };
         Arc::clone(map.entry(id.clone()).or_insert_with(made))
     }
 
@@ -272,7 +284,8 @@ impl Host {
         let unfinished = self.store().unfinished().await?;
         for row in unfinished.items {
             if let Some(ItemRecord { body: ItemBody::Assistant(mut answer), .. }) = item_of(row.clone()) {
-                answer.state = AnswerState::Broken("Usher ended while this was written; what came is kept.".to_owned());
+                answer.state =
+                    AnswerState::Broken("Usher ended while this was written; what came is kept.".to_owned());
                 let body = serde_json::to_string(&ItemBody::Assistant(answer)).unwrap_or_default();
                 self.store().close_item(row.id, body).await?;
             }
@@ -295,7 +308,12 @@ impl Host {
     }
 
     /// Writes an entry to disk, then shows it.
-    pub(super) async fn add_item(&self, live: &Live, body: ItemBody, text: String) -> Result<ItemRecord, HostError> {
+    pub(super) async fn add_item(
+        &self,
+        live: &Live,
+        body: ItemBody,
+        text: String,
+    ) -> Result<ItemRecord, HostError> {
         let item = self.new_item(live, body, text);
         let streaming = matches!(&item.body, ItemBody::Assistant(it) if it.state == AnswerState::Streaming);
         // A user's words that could not be kept stay in the composer; anything else is kept in memory until the disk takes it.
@@ -324,7 +342,12 @@ impl Host {
     }
 
     /// Writes an answer's end to disk, then shows it.
-    pub(super) async fn close_answer(&self, live: &Live, item_id: &str, change: impl FnOnce(&mut super::Answer)) {
+    pub(super) async fn close_answer(
+        &self,
+        live: &Live,
+        item_id: &str,
+        change: impl FnOnce(&mut super::Answer),
+    ) {
         let changed = live.with(|it| {
             let item = it.items.iter_mut().find(|it| it.id == item_id)?;
             if let ItemBody::Assistant(answer) = &mut item.body {
@@ -409,7 +432,8 @@ impl Live {
             id: self.id.clone(),
             title: it.row.title.clone(),
             updated_ms: it.row.updated_ms,
-            message_count: u32::try_from(it.items.iter().filter(|it| is_message(&it.body)).count()).unwrap_or(u32::MAX),
+            message_count: u32::try_from(it.items.iter().filter(|it| is_message(&it.body)).count())
+                .unwrap_or(u32::MAX),
             mode: it.mode,
             model_id: it.row.model_id.clone(),
             busy,

@@ -173,7 +173,13 @@ impl Host {
 
 /// Reads the address of a provider.
 pub(super) fn read_address(text: &str) -> Result<Url, HostError> {
-    let refuse = |why: String| HostError::new(format!("{text:?} is not the address of a model endpoint: {why}."), "Nothing was sent.", "Enter an address such as http://127.0.0.1:11434/v1.");
+    let refuse = |why: String| {
+        HostError::new(
+            format!("{text:?} is not the address of a model endpoint: {why}."),
+            "Nothing was sent.",
+            "Enter an address such as http://127.0.0.1:11434/v1.",
+        )
+    };
     let url = Url::parse(text.trim().trim_end_matches('/')).map_err(|error| refuse(error.to_string()))?;
     match url.scheme() {
         "http" | "https" => Ok(url),

@@ -19,12 +19,14 @@ use usher_protocol::{
 };
 
 use super::{
-    CallRecord, ColumnRecord, DoorKind, DoorRecord, ExchangeRecord, Host, HostError, ItemBody, Shown, SpanRecord,
+    CallRecord, ColumnRecord, DoorKind, DoorRecord, ExchangeRecord, Host, HostError, ItemBody, Shown,
+    SpanRecord,
     live::{StoredShare, exchange_of},
     lock,
 };
 use crate::payload::{
-    JsonChildren, Media, Shape, Sort, TableIndex, TableRows, classify, decode_base64, identify, json_children, safe_name,
+    JsonChildren, Media, Shape, Sort, TableIndex, TableRows, classify, decode_base64, identify,
+    json_children, safe_name,
 };
 
 /// How many bytes of payloads are held in memory.
@@ -105,22 +107,37 @@ pub enum SaveFormat {
 
 impl Host {
     /// Decides how a delivery is shown, off the threads that answer the window.
-    pub(super) async fn present(&self, tool: &Tool, delivery: &Delivery, raw: &RawJson, handle: &str) -> Shown {
+    pub(super) async fn present(
+        &self,
+        tool: &Tool,
+        delivery: &Delivery,
+        raw: &RawJson,
+        handle: &str,
+    ) -> Shown {
         let (handle, bytes) = (handle.to_owned(), raw.bytes() as u64);
         if matches!(delivery.payload, Payload::Content(_)) {
             return Shown::Blocks { handle };
         }
         let schema = match &delivery.source {
             Source::Output(selector) => tool.variant(selector).and_then(|it| it.schema.clone()),
-            Source::LegacyStructured | Source::LegacyContent | Source::LegacyResult | Source::ExtensionMeta(_) => None,
+            Source::LegacyStructured
+            | Source::LegacyContent
+            | Source::LegacyResult
+            | Source::ExtensionMeta(_) => None,
         };
         let value = raw.clone();
-        let shape = tokio::task::spawn_blocking(move || classify(&value, schema.as_ref())).await.unwrap_or(Shape::Json);
+        let shape = tokio::task::spawn_blocking(move || classify(&value, schema.as_ref()))
+            .await
+            .unwrap_or(Shape::Json);
         match shape {
             Shape::Table(table) => {
                 let columns = table.columns().iter();
                 let columns = columns
-                    .map(|it| ColumnRecord { key: it.key.clone(), title: it.title.clone(), numeric: it.numeric })
+                    .map(|it| ColumnRecord {
+                        key: it.key.clone(),
+                        title: it.title.clone(),
+                        numeric: it.numeric,
+                    })
                     .collect();
                 let rows = table.len() as u64;
                 lock(&self.0.payloads).put_table(&handle, Arc::from(table));
@@ -198,9 +215,13 @@ impl Host {
         limit: usize,
     ) -> Result<JsonChildren, HostError> {
         let value = self.payload(handle).await?;
-        blocking(move || json_children(value.get(), &pointer, offset, limit))
-            .await?
-            .map_err(|error| HostError::new(format!("The value cannot be opened: {error}."), "It is kept whole.", "Save it as a file."))
+        blocking(move || json_children(value.get(), &pointer, offset, limit)).await?.map_err(|error| {
+            HostError::new(
+                format!("The value cannot be opened: {error}."),
+                "It is kept whole.",
+                "Save it as a file.",
+            )
+        })
     }
 
     /// The text of a payload, from its start.
@@ -234,7 +255,9 @@ impl Host {
                 let table = self.table(handle).await?;
                 blocking(move || table.to_csv(sort.as_ref(), &filter)).await
             }
-            SaveFormat::Json if filter.trim().is_empty() && sort.is_none() => Ok(self.payload(handle).await?.get().to_owned()),
+            SaveFormat::Json if filter.trim().is_empty() && sort.is_none() => {
+                Ok(self.payload(handle).await?.get().to_owned())
+            }
             SaveFormat::Json => {
                 let table = self.table(handle).await?;
                 blocking(move || table.to_json(sort.as_ref(), &filter)).await
@@ -278,7 +301,8 @@ impl Host {
     /// # Errors
     /// It is not there, is not base64, or is too large.
     pub async fn media(&self, handle: &str, index: usize) -> Result<(Media, Bytes, String), HostError> {
-        let block = self.blocks(handle).await?.into_iter().nth(index).ok_or_else(|| HostError::unknown("block"))?;
+        let block =
+            self.blocks(handle).await?.into_iter().nth(index).ok_or_else(|| HostError::unknown("block"))?;
         let (data, declared, name) = match block.kind {
             BlockKind::Image(it) => (it.data, Some(it.mime), "picture".to_owned()),
             BlockKind::Audio(it) => (it.data, Some(it.mime), "sound".to_owned()),
@@ -289,11 +313,18 @@ impl Host {
                     return Ok((media, Bytes::from(text), safe_name(&it.uri, "file.txt")));
                 }
             },
-            BlockKind::Text(_) | BlockKind::Link(_) | BlockKind::Unknown(_) => return Err(HostError::unknown("file")),
+            BlockKind::Text(_) | BlockKind::Link(_) | BlockKind::Unknown(_) => {
+                return Err(HostError::unknown("file"));
+            }
         };
         blocking(move || {
-            let bytes = decode_base64(&data, LARGEST_MEDIA)
-                .map_err(|error| HostError::new(format!("This cannot be shown: {error}."), "It is kept as it came.", "Save the result as JSON to look at it."))?;
+            let bytes = decode_base64(&data, LARGEST_MEDIA).map_err(|error| {
+                HostError::new(
+                    format!("This cannot be shown: {error}."),
+                    "It is kept as it came.",
+                    "Save the result as JSON to look at it.",
+                )
+            })?;
             let media = identify(&bytes, declared.as_deref());
             Ok((media, Bytes::from(bytes), name))
         })
@@ -308,14 +339,19 @@ impl Host {
         let live = self.live(conversation_id).await?;
         let found = live.with(|it| {
             it.calls.values().find_map(|call| {
-                let delivery = call.deliveries.iter().find(|it| it.to == Consumer::User && it.handle == handle)?;
+                let delivery =
+                    call.deliveries.iter().find(|it| it.to == Consumer::User && it.handle == handle)?;
                 Some((call.clone(), delivery.source.clone()))
             })
         });
         let (call, source) = found.ok_or_else(|| HostError::unknown("output"))?;
         let raw = self.payload(handle).await?;
         let text = match (&source, raw.to::<Vec<ContentBlock>>()) {
-            (Source::Output(selector), Ok(blocks)) if selector.format == usher_protocol::model::Format::Content => words(&blocks),
+            (Source::Output(selector), Ok(blocks))
+                if selector.format == usher_protocol::model::Format::Content =>
+            {
+                words(&blocks)
+            }
             (Source::LegacyContent, Ok(blocks)) => words(&blocks),
             _ => raw.get().to_owned(),
         };
@@ -328,13 +364,17 @@ impl Host {
             label: label.clone(),
             bytes,
         });
-        self.record(&live, Some(&call.id), LedgerEntry::DoorOpened {
-            to: Consumer::Model,
-            what: label,
-            bytes,
-            door: Door::UserAction("you chose to show it to the model".to_owned()),
-            handle: Some(handle.to_owned()),
-        });
+        self.record(
+            &live,
+            Some(&call.id),
+            LedgerEntry::DoorOpened {
+                to: Consumer::Model,
+                what: label,
+                bytes,
+                door: Door::UserAction("you chose to show it to the model".to_owned()),
+                handle: Some(handle.to_owned()),
+            },
+        );
         self.add_item(&live, body, text).await?;
         Ok(())
     }
@@ -344,7 +384,8 @@ impl Host {
     /// # Errors
     /// It is not there.
     pub async fn exchange_body(&self, exchange_id: &str) -> Result<ExchangeBytes, HostError> {
-        let (row, body) = self.store().exchange_body(exchange_id).await?.ok_or_else(|| HostError::unknown("request"))?;
+        let (row, body) =
+            self.store().exchange_body(exchange_id).await?.ok_or_else(|| HostError::unknown("request"))?;
         let stored: StoredShare = serde_json::from_str(&row.spans).unwrap_or_default();
         let headers = serde_json::from_str(&row.headers).unwrap_or_default();
         let body = String::from_utf8_lossy(&body).into_owned();
@@ -355,11 +396,22 @@ impl Host {
     ///
     /// # Errors
     /// The server is not connected or refuses.
-    pub async fn read_resource(&self, conversation_id: &str, call_id: &str, uri: &str) -> Result<(), HostError> {
+    pub async fn read_resource(
+        &self,
+        conversation_id: &str,
+        call_id: &str,
+        uri: &str,
+    ) -> Result<(), HostError> {
         let live = self.live(conversation_id).await?;
         let mut call: CallRecord =
             live.with(|it| it.calls.get(call_id).cloned()).ok_or_else(|| HostError::unknown("call"))?;
-        let refused = |why: String| HostError::new(format!("{uri} could not be read: {why}."), "Nothing was changed.", "Check the server and try again.");
+        let refused = |why: String| {
+            HostError::new(
+                format!("{uri} could not be read: {why}."),
+                "Nothing was changed.",
+                "Check the server and try again.",
+            )
+        };
         let server = self.server(&call.server_id).ok_or_else(|| HostError::unknown("server"))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
         let raw = connection.read_resource(uri).await.map_err(|error| refused(error.to_string()))?;
@@ -371,18 +423,25 @@ impl Host {
         let blocks: Vec<ContentBlock> = wire
             .contents
             .iter()
-            .map(|it| RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#)).unwrap_or_else(|_| it.clone()))
+            .map(|it| {
+                RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#))
+                    .unwrap_or_else(|_| it.clone())
+            })
             .map(|it| ContentBlock::from_raw(&it))
             .collect();
         let payload = RawJson::of(&blocks).map_err(|error| refused(error.to_string()))?;
         let handle = self.keep_payload(&live, call_id, None, &format!("the resource {uri}"), &payload);
-        self.record(&live, Some(call_id), LedgerEntry::DoorOpened {
-            to: Consumer::User,
-            what: format!("the resource {uri}"),
-            bytes: payload.bytes() as u64,
-            door: Door::UserAction("you asked to read it".to_owned()),
-            handle: Some(handle.clone()),
-        });
+        self.record(
+            &live,
+            Some(call_id),
+            LedgerEntry::DoorOpened {
+                to: Consumer::User,
+                what: format!("the resource {uri}"),
+                bytes: payload.bytes() as u64,
+                door: Door::UserAction("you asked to read it".to_owned()),
+                handle: Some(handle.clone()),
+            },
+        );
         call.shown.push(Shown::Blocks { handle });
         self.keep_call(&live, &call).await;
         Ok(())
@@ -395,7 +454,9 @@ fn words(blocks: &[ContentBlock]) -> String {
         BlockKind::Text(text) => text.clone(),
         BlockKind::Embedded(it) => match &it.body {
             ResourceBody::Text(text) => text.clone(),
-            ResourceBody::Blob(data) => format!("[{} {}, {} bytes of base64]", it.uri, it.mime.as_deref().unwrap_or(""), data.len()),
+            ResourceBody::Blob(data) => {
+                format!("[{} {}, {} bytes of base64]", it.uri, it.mime.as_deref().unwrap_or(""), data.len())
+            }
         },
         BlockKind::Link(it) => format!("[link {} {}]", it.name, it.uri),
         BlockKind::Image(it) => format!("[picture {}, {} bytes of base64]", it.mime, it.data.len()),
@@ -406,9 +467,9 @@ fn words(blocks: &[ContentBlock]) -> String {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, HostError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| HostError::new(format!("The work was stopped: {error}."), "Nothing was changed.", "Try again."))
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        HostError::new(format!("The work was stopped: {error}."), "Nothing was changed.", "Try again.")
+    })
 }
 
 /// Writes a file under a name that is not taken: `name`, `name (2)`, …
@@ -440,7 +501,11 @@ async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf,
                 Err(error) => return Err(refused(error)),
             }
         }
-        Err(HostError::new("Every name for the file is taken.", "The output is kept in Usher.", "Tidy the folder and try again."))
+        Err(HostError::new(
+            "Every name for the file is taken.",
+            "The output is kept in Usher.",
+            "Tidy the folder and try again.",
+        ))
     })
     .await?
 }

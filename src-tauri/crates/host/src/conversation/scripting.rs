@@ -15,7 +15,9 @@ use usher_protocol::{
     model::{Contract, Selector},
 };
 
-use super::{CallOrder, CallState, Host, HostError, HostEvent, ModelCall, ScriptLine, Told, live::Live, lock};
+use super::{
+    CallOrder, CallState, Host, HostError, HostEvent, ModelCall, ScriptLine, Told, live::Live, lock,
+};
 use crate::script::{Limits, LogLevel, ScriptApi, ScriptEvent, ScriptRun, ScriptServer, ScriptTool};
 
 /// The scripts that run, by run.
@@ -51,7 +53,9 @@ impl Host {
                 }
                 let output_schema = match &tool.contract {
                     Contract::Legacy { output_schema } => output_schema.clone(),
-                    Contract::Variants(_) => tool.variant(&Selector::PROGRAMMATIC).and_then(|it| it.schema.clone()),
+                    Contract::Variants(_) => {
+                        tool.variant(&Selector::PROGRAMMATIC).and_then(|it| it.schema.clone())
+                    }
                 };
                 tools.push(ScriptTool {
                     name: tool.name.clone(),
@@ -127,16 +131,27 @@ impl Host {
             Ok(json) => json.get().to_owned(),
             Err(message) => message.clone(),
         };
-        let text = [end.printed.trim_end(), &said].iter().filter(|it| !it.is_empty()).copied().collect::<Vec<_>>().join("\n");
+        let text = [end.printed.trim_end(), &said]
+            .iter()
+            .filter(|it| !it.is_empty())
+            .copied()
+            .collect::<Vec<_>>()
+            .join("\n");
         let raw = RawJson::of(&text).unwrap_or_else(|_| serde_json::Value::Null.into());
         let handle = self.keep_payload(live, &record.id, None, "what the script returned and printed", &raw);
-        self.record(live, Some(&record.id), LedgerEntry::DoorOpened {
-            to: Consumer::Model,
-            what: "what the script returned and printed".to_owned(),
-            bytes: text.len() as u64,
-            door: Door::Policy("in Code mode the model reads what its script returns and prints".to_owned()),
-            handle: Some(handle.clone()),
-        });
+        self.record(
+            live,
+            Some(&record.id),
+            LedgerEntry::DoorOpened {
+                to: Consumer::Model,
+                what: "what the script returned and printed".to_owned(),
+                bytes: text.len() as u64,
+                door: Door::Policy(
+                    "in Code mode the model reads what its script returns and prints".to_owned(),
+                ),
+                handle: Some(handle.clone()),
+            },
+        );
         record.told = Told::Script { handle, failed };
         record.state = match (failed, cancel.is_cancelled()) {
             (true, true) => CallState::Cancelled,
@@ -147,7 +162,13 @@ impl Host {
         self.keep_call(live, &record).await;
     }
 
-    async fn follow_script(&self, live: &Arc<Live>, run_id: &str, source: String, cancel: &CancellationToken) -> ScriptEnd {
+    async fn follow_script(
+        &self,
+        live: &Arc<Live>,
+        run_id: &str,
+        source: String,
+        cancel: &CancellationToken,
+    ) -> ScriptEnd {
         let api = self.script_api(live);
         let (sender, mut events) = mpsc::unbounded_channel();
         let run = Arc::new(ScriptRun::start(source, api, Limits::default(), sender));
@@ -169,7 +190,15 @@ impl Host {
                     continue;
                 }
                 Some(ScriptEvent::Call { id, server, tool, arguments }) => {
-                    self.call_for_script(live, run_id, &run, id, (server, tool), arguments, cancel.child_token());
+                    self.call_for_script(
+                        live,
+                        run_id,
+                        &run,
+                        id,
+                        (server, tool),
+                        arguments,
+                        cancel.child_token(),
+                    );
                     continue;
                 }
                 Some(ScriptEvent::Returned { json }) => {

@@ -17,8 +17,8 @@ use usher_protocol::{
 use super::{Host, HostEvent};
 use crate::{
     connection::{
-        CallError, Connection, ConnectionEvent, ConnectionOptions, Direction, EventReceiver, ServerSpec, ServerState,
-        Supervisor,
+        CallError, Connection, ConnectionEvent, ConnectionOptions, Direction, EventReceiver, ServerSpec,
+        ServerState, Supervisor,
     },
     store::ServerRow,
 };
@@ -283,8 +283,12 @@ impl Host {
             match now {
                 ServerState::Off => self.set_phase(&server, ServerPhase::Off),
                 ServerState::Starting => self.set_phase(&server, ServerPhase::Starting),
-                ServerState::Restarting { attempt, .. } => self.set_phase(&server, ServerPhase::Restarting(attempt)),
-                ServerState::Failed { what, todo } => self.set_phase(&server, ServerPhase::Failed(what, todo)),
+                ServerState::Restarting { attempt, .. } => {
+                    self.set_phase(&server, ServerPhase::Restarting(attempt))
+                }
+                ServerState::Failed { what, todo } => {
+                    self.set_phase(&server, ServerPhase::Failed(what, todo))
+                }
                 ServerState::Ready { connection } => self.greet(&server, &connection).await,
             }
             if state.changed().await.is_err() {
@@ -307,7 +311,8 @@ impl Host {
             facts.revision = Some(greeting.revision);
             facts.negotiation = greeting.steps.clone();
             let version = greeting.server_version.as_deref().unwrap_or_default();
-            facts.server_info = greeting.server_name.as_ref().map(|name| format!("{name} {version}").trim().to_owned());
+            facts.server_info =
+                greeting.server_name.as_ref().map(|name| format!("{name} {version}").trim().to_owned());
             facts.extensions =
                 if greeting.has_extension(UI_EXTENSION) { Extensions::ui() } else { Extensions::default() };
             let changed = facts.row.era != remember;
@@ -329,7 +334,8 @@ impl Host {
                 for tool in page.tools {
                     match declaration::check(&tool, &extensions) {
                         Ok(usable) => {
-                            let defects = usable.defects.into_iter().chain(defects_of(&tool, &defects)).collect();
+                            let defects =
+                                usable.defects.into_iter().chain(defects_of(&tool, &defects)).collect();
                             tools.push(ListedTool { tool: Arc::new(tool), defects });
                         }
                         Err(defect) => rejected.push(RejectedTool {
@@ -395,7 +401,11 @@ impl Host {
                     self.remark(&server.id, "negotiation", step.text);
                 }
                 ConnectionEvent::Dropped { lines } => {
-                    self.remark(&server.id, "flood", format!("{lines} lines came faster than they were read and are not shown"));
+                    self.remark(
+                        &server.id,
+                        "flood",
+                        format!("{lines} lines came faster than they were read and are not shown"),
+                    );
                 }
                 ConnectionEvent::Exited(exit) => {
                     self.remark(&server.id, "exit", format!("the server ended: {}", exit.status));
@@ -469,7 +479,12 @@ impl Host {
     ///
     /// # Errors
     /// The disk refuses.
-    pub async fn save_server(&self, id: Option<String>, name: String, spec: StoredSpec) -> Result<String, super::HostError> {
+    pub async fn save_server(
+        &self,
+        id: Option<String>,
+        name: String,
+        spec: StoredSpec,
+    ) -> Result<String, super::HostError> {
         let id = id.unwrap_or_else(|| self.new_id());
         let old = self.server(&id).map(|it| it.facts().row.clone());
         let sort = old.as_ref().map_or_else(|| self.now_ms(), |it| it.sort);

@@ -15,15 +15,16 @@ use usher_engine::{
 use usher_protocol::{RawJson, model::Tool};
 
 use super::{
-    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent, ItemBody,
-    Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, history,
+    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent,
+    ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, history,
     live::{Live, StoredShare, exchange_of},
     lock,
 };
 use crate::{
     model::{
-        AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool, OpenAiChat, Outcome,
-        Recorder, Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn, Wire, fit,
+        AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool,
+        OpenAiChat, Outcome, Recorder, Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn,
+        Wire, fit,
     },
     store::{ExchangeOutcome, ExchangeRow},
 };
@@ -62,9 +63,18 @@ impl Host {
     ///
     /// # Errors
     /// A turn runs already, or the message could not be written; then nothing was sent.
-    pub async fn send_message(&self, conversation_id: &str, text: &str, choice: ToolChoice) -> Result<(), HostError> {
+    pub async fn send_message(
+        &self,
+        conversation_id: &str,
+        text: &str,
+        choice: ToolChoice,
+    ) -> Result<(), HostError> {
         if text.trim().is_empty() {
-            return Err(HostError::new("The message is empty.", "Nothing was sent.", "Write something first."));
+            return Err(HostError::new(
+                "The message is empty.",
+                "Nothing was sent.",
+                "Write something first.",
+            ));
         }
         let live = self.live(conversation_id).await?;
         let cancel = begin(&live)?;
@@ -123,7 +133,11 @@ impl Host {
     ) -> Result<super::CallEnd, HostError> {
         let live = self.live(conversation_id).await?;
         let arguments = RawJson::parse(arguments).ok().filter(RawJson::is_object).ok_or_else(|| {
-            HostError::new("The arguments are not a JSON object.", "Nothing was sent.", "Write them as {\"name\": value}.")
+            HostError::new(
+                "The arguments are not a JSON object.",
+                "Nothing was sent.",
+                "Write them as {\"name\": value}.",
+            )
         })?;
         let order = CallOrder {
             server_id: server_id.to_owned(),
@@ -147,7 +161,12 @@ impl Host {
         self.set_turn(&live, end.err().map_or(TurnState::Idle, TurnState::Failed));
     }
 
-    async fn rounds(&self, live: &Arc<Live>, cancel: &CancellationToken, choice: ToolChoice) -> Result<(), TurnFailure> {
+    async fn rounds(
+        &self,
+        live: &Arc<Live>,
+        cancel: &CancellationToken,
+        choice: ToolChoice,
+    ) -> Result<(), TurnFailure> {
         for round in 0..MOST_ROUNDS {
             self.set_turn(live, TurnState::Waiting);
             let offer = self.offer(live);
@@ -157,7 +176,8 @@ impl Host {
                 return Ok(());
             }
             self.set_turn(live, TurnState::Tools { running: u32::try_from(calls.len()).unwrap_or(u32::MAX) });
-            futures::future::join_all(calls.iter().map(|call| self.make_call(live, &offer, call, cancel))).await;
+            futures::future::join_all(calls.iter().map(|call| self.make_call(live, &offer, call, cancel)))
+                .await;
             if cancel.is_cancelled() {
                 return Ok(());
             }
@@ -189,11 +209,16 @@ impl Host {
                     let description = preview.tool.description.as_deref();
                     offer.tools.push(OfferedTool::new(wire_name.clone(), description, schema.sent.clone()));
                     let tool = preview.tool.name.clone();
-                    offer.by_name.insert(wire_name.to_string(), Offered { server_id: server.id.clone(), tool, schema });
+                    offer.by_name.insert(
+                        wire_name.to_string(),
+                        Offered { server_id: server.id.clone(), tool, schema },
+                    );
                 }
                 Err(refusal) => {
                     let why = refusal;
-                    offer.left_out.push(format!("{} of {} is not offered: {why}", preview.tool.name, server.name));
+                    offer
+                        .left_out
+                        .push(format!("{} of {} is not offered: {why}", preview.tool.name, server.name));
                 }
             }
         }
@@ -314,7 +339,12 @@ impl Host {
     }
 
     /// Writes the request to disk before it is sent.
-    async fn keep_exchange(&self, live: &Arc<Live>, spec: &ModelSpec, encoded: &Encoded) -> Result<Arc<Kept>, TurnFailure> {
+    async fn keep_exchange(
+        &self,
+        live: &Arc<Live>,
+        spec: &ModelSpec,
+        encoded: &Encoded,
+    ) -> Result<Arc<Kept>, TurnFailure> {
         let calls: Vec<CallRecord> = live.with(|it| it.calls.values().cloned().collect());
         let spans = history::spans(&encoded.spans, &calls);
         let text = String::from_utf8_lossy(&encoded.body);
@@ -342,12 +372,16 @@ impl Host {
             size: i64::try_from(encoded.body.len()).unwrap_or(i64::MAX),
         };
         self.patiently(self.store().put_exchange(row.clone(), encoded.body.clone()).await);
-        self.record(live, None, LedgerEntry::Sent {
-            exchange: row.id.clone(),
-            bytes: encoded.body.len() as u64,
-            sha256: row.sha256.clone(),
-            tokens: stored.measure.tokens,
-        });
+        self.record(
+            live,
+            None,
+            LedgerEntry::Sent {
+                exchange: row.id.clone(),
+                bytes: encoded.body.len() as u64,
+                sha256: row.sha256.clone(),
+                tokens: stored.measure.tokens,
+            },
+        );
         let exchange = exchange_of(row);
         live.with(|it| it.exchanges.push(exchange.clone()));
         let kept = Kept { host: self.clone(), live: Arc::clone(live), exchange: Mutex::new(exchange) };
@@ -440,7 +474,11 @@ impl Host {
         record.told = told;
         record.ended_ms = Some(self.now_ms());
         let tool = call.wire_name.clone();
-        self.record(live, Some(&record.id), LedgerEntry::CallRefused { tool, rule: None, why: what.to_owned() });
+        self.record(
+            live,
+            Some(&record.id),
+            LedgerEntry::CallRefused { tool, rule: None, why: what.to_owned() },
+        );
         self.keep_call(live, &record).await;
     }
 
@@ -542,7 +580,11 @@ fn begin(live: &Live) -> Result<CancellationToken, HostError> {
     })
 }
 
-fn outcome(reply: &Reply, error: Option<ModelError>, cancel: &CancellationToken) -> (AnswerState, Option<TurnFailure>) {
+fn outcome(
+    reply: &Reply,
+    error: Option<ModelError>,
+    cancel: &CancellationToken,
+) -> (AnswerState, Option<TurnFailure>) {
     match error {
         None if reply.finish == Some(Finish::Length) => (AnswerState::CutShort, None),
         None => (AnswerState::Done, None),
@@ -593,19 +635,27 @@ fn share_of(spans: &[SpanRecord]) -> Vec<Share> {
 
 fn repair_text(repair: &Repair) -> String {
     match repair {
-        Repair::Unanswered { call_id } => format!("The call {call_id} had no result; the model is told that it was interrupted."),
+        Repair::Unanswered { call_id } => {
+            format!("The call {call_id} had no result; the model is told that it was interrupted.")
+        }
         Repair::Orphan { call_id } => format!("A result for {call_id}, which nobody called, was left out."),
         Repair::Duplicate { call_id } => format!("A second result of {call_id} was left out."),
-        Repair::Renamed { call_id, sent_as } => format!("Two calls were both named {call_id}; one is sent as {sent_as}."),
+        Repair::Renamed { call_id, sent_as } => {
+            format!("Two calls were both named {call_id}; one is sent as {sent_as}.")
+        }
         Repair::Empty { .. } => "An answer that held nothing was left out.".to_owned(),
     }
 }
 
 fn cut_text(cut: &Cut) -> String {
     match cut {
-        Cut::Result { kept, total, .. } => format!("a result was cut to {kept} of {total} bytes to fit the model; you and scripts have it whole"),
+        Cut::Result { kept, total, .. } => format!(
+            "a result was cut to {kept} of {total} bytes to fit the model; you and scripts have it whole"
+        ),
         Cut::Picture { .. } => "a picture was left out to fit the model; you see it".to_owned(),
-        Cut::Tool { wire_name } => format!("{wire_name} is not offered, because the declarations need too much room"),
+        Cut::Tool { wire_name } => {
+            format!("{wire_name} is not offered, because the declarations need too much room")
+        }
         Cut::Messages { count } => format!("the oldest {count} messages were left out to fit the model"),
     }
 }

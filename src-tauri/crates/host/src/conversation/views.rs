@@ -20,7 +20,8 @@ use usher_protocol::{
 };
 
 use super::{
-    CallOrder, CallRecord, CallState, DoorKind, DoorRecord, Host, HostError, HostEvent, ItemBody, live::Live, lock,
+    CallOrder, CallRecord, CallState, DoorKind, DoorRecord, Host, HostError, HostEvent, ItemBody, live::Live,
+    lock,
 };
 use crate::app_view::{
     bridge::{self, DisplayMode, ViewRequest},
@@ -86,11 +87,20 @@ impl Host {
         let view = call.view.clone().ok_or_else(|| HostError::unknown("View"))?;
         let tool = self.tool_of(&call).await?;
         let document = self.document(&live, &call).await?;
-        let (document, _) = resource::read(&view.resource_uri, &document, None)
-            .map_err(|error| HostError::new(format!("The View cannot be shown: {error}"), "The result is kept.", "Report it to the server's authors."))?;
+        let (document, _) = resource::read(&view.resource_uri, &document, None).map_err(|error| {
+            HostError::new(
+                format!("The View cannot be shown: {error}"),
+                "The result is kept.",
+                "Report it to the server's authors.",
+            )
+        })?;
         let (granted, rejected) = csp::grant(&document.meta.csp);
         for entry in &rejected {
-            tracing::warn!(list = entry.list, entry = entry.entry, "a domain that a View declares was not granted");
+            tracing::warn!(
+                list = entry.list,
+                entry = entry.entry,
+                "a domain that a View declares was not granted"
+            );
         }
         // Cameras and the like need the user's consent, which a later version asks for; until then none is granted.
         let permissions = Permissions::default();
@@ -107,7 +117,10 @@ impl Host {
             csp: granted.clone(),
             limiter: Limiter::default(),
         };
-        lock(&self.0.views).registry.open(label, live_view).map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
+        lock(&self.0.views)
+            .registry
+            .open(label, live_view)
+            .map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
         let (projected, _) = projection::tool(&tool);
         Ok(Launch {
             view_id,
@@ -126,7 +139,9 @@ impl Host {
 
     /// What the View receives of a call's result: the parts that routing delivered to it, and nothing else (rules H28, H29).
     async fn view_result(&self, call: &CallRecord) -> Option<RawJson> {
-        let to_view = |source: &Source| call.deliveries.iter().find(|it| it.to == Consumer::View && it.source == *source);
+        let to_view = |source: &Source| {
+            call.deliveries.iter().find(|it| it.to == Consumer::View && it.source == *source)
+        };
         if let Some(whole) = to_view(&Source::LegacyResult) {
             return self.payload(&whole.handle).await.ok();
         }
@@ -143,16 +158,22 @@ impl Host {
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
         let row = self.store().call(call_id).await?.ok_or_else(|| HostError::unknown("call"))?;
         let live = self.live(&row.conversation_id).await?;
-        let call = live.with(|it| it.calls.get(call_id).cloned()).ok_or_else(|| HostError::unknown("call"))?;
+        let call =
+            live.with(|it| it.calls.get(call_id).cloned()).ok_or_else(|| HostError::unknown("call"))?;
         Ok((live, call))
     }
 
     /// The declaration of a call's tool as it was then, so that a View of an earlier run can be shown without its server.
     async fn tool_of(&self, call: &CallRecord) -> Result<Tool, HostError> {
-        let handle = call.view.as_ref().and_then(|it| it.tool_handle.clone()).ok_or_else(|| HostError::unknown("tool"))?;
+        let handle = call
+            .view
+            .as_ref()
+            .and_then(|it| it.tool_handle.clone())
+            .ok_or_else(|| HostError::unknown("tool"))?;
         let raw = self.payload(&handle).await?;
         let revision = call.revision.ok_or_else(|| HostError::unknown("tool"))?;
-        let list = RawJson::parse(format!(r#"{{"tools":[{raw}]}}"#)).map_err(|_| HostError::unknown("tool"))?;
+        let list =
+            RawJson::parse(format!(r#"{{"tools":[{raw}]}}"#)).map_err(|_| HostError::unknown("tool"))?;
         let (page, _) = codec::decode_tools(revision, &list).map_err(|_| HostError::unknown("tool"))?;
         page.tools.into_iter().next().ok_or_else(|| HostError::unknown("tool"))
     }
@@ -170,10 +191,13 @@ impl Host {
                 "Start the server and open the View again.",
             )
         };
-        let server = self.server(&call.server_id).ok_or_else(|| refused("its server was removed".to_owned()))?;
+        let server =
+            self.server(&call.server_id).ok_or_else(|| refused("its server was removed".to_owned()))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
-        let raw = connection.read_resource(&view.resource_uri).await.map_err(|error| refused(error.to_string()))?;
-        let handle = self.keep_payload(live, &call.id, None, &format!("the document {}", view.resource_uri), &raw);
+        let raw =
+            connection.read_resource(&view.resource_uri).await.map_err(|error| refused(error.to_string()))?;
+        let handle =
+            self.keep_payload(live, &call.id, None, &format!("the document {}", view.resource_uri), &raw);
         let call = live.with(|it| {
             let call = it.calls.get_mut(&call.id)?;
             if let Some(view) = &mut call.view {
@@ -220,7 +244,12 @@ impl Host {
     ///
     /// # Errors
     /// There is no such View.
-    pub async fn view_request(&self, view_id: &str, method: &str, params: &str) -> Result<ViewReply, HostError> {
+    pub async fn view_request(
+        &self,
+        view_id: &str,
+        method: &str,
+        params: &str,
+    ) -> Result<ViewReply, HostError> {
         let (server_id, call_id) = {
             let views = lock(&self.0.views);
             let view = views.registry.get(view_id).ok_or_else(|| HostError::unknown("View"))?;
@@ -278,7 +307,9 @@ impl Host {
     ) -> Result<RawJson, ErrorObject> {
         let empty = || Ok(json!({}).into());
         match request {
-            ViewRequest::CallTool { name, arguments, .. } => self.call_for_view(live, call, name, arguments).await,
+            ViewRequest::CallTool { name, arguments, .. } => {
+                self.call_for_view(live, call, name, arguments).await
+            }
             ViewRequest::ListTools => Ok(projection::tools_list(tools)),
             ViewRequest::ReadResource { uri } => {
                 let connection = self.connection_for_view(call)?;
@@ -286,7 +317,10 @@ impl Host {
             }
             ViewRequest::ListResources { .. } => {
                 let connection = self.connection_for_view(call)?;
-                let pages = connection.list_resources().await.map_err(|error| unreachable_server(&error.to_string()))?;
+                let pages = connection
+                    .list_resources()
+                    .await
+                    .map_err(|error| unreachable_server(&error.to_string()))?;
                 Ok(pages.into_iter().next().unwrap_or_else(|| json!({"resources": []}).into()))
             }
             ViewRequest::ListResourceTemplates { .. } => Ok(json!({"resourceTemplates": []}).into()),
@@ -301,9 +335,15 @@ impl Host {
             ViewRequest::UpdateModelContext { content, structured } => {
                 let mut text = words(&content);
                 if let Some(value) = structured {
-                    text = [text.as_str(), value.get()].iter().filter(|it| !it.is_empty()).copied().collect::<Vec<_>>().join("\n");
+                    text = [text.as_str(), value.get()]
+                        .iter()
+                        .filter(|it| !it.is_empty())
+                        .copied()
+                        .collect::<Vec<_>>()
+                        .join("\n");
                 }
-                self.open_view_door(live, call, DoorKind::ViewContext, "what a View keeps as context", text).await;
+                self.open_view_door(live, call, DoorKind::ViewContext, "what a View keeps as context", text)
+                    .await;
                 empty()
             }
             ViewRequest::DisplayMode(_) => {
@@ -348,7 +388,14 @@ impl Host {
     }
 
     /// Lets into the model's context what a View says, marked as such (X5). The last context of a View replaces the one before.
-    async fn open_view_door(&self, live: &Arc<Live>, call: &CallRecord, kind: DoorKind, what: &str, text: String) {
+    async fn open_view_door(
+        &self,
+        live: &Arc<Live>,
+        call: &CallRecord,
+        kind: DoorKind,
+        what: &str,
+        text: String,
+    ) {
         if kind == DoorKind::ViewContext {
             let old = live.with(|it| {
                 let is_old = |item: &super::ItemRecord| {
@@ -367,14 +414,21 @@ impl Host {
         }
         let label = format!("{what}, {}, call {}", call.tool, call.number);
         let bytes = text.len() as u64;
-        self.record(live, Some(&call.id), LedgerEntry::DoorOpened {
-            to: Consumer::Model,
-            what: label.clone(),
-            bytes,
-            door: Door::Policy("what a View says reaches the model, marked as the View's words".to_owned()),
-            handle: None,
-        });
-        let door = DoorRecord { kind, call_id: call.id.clone(), selector: Some(Selector::ui()), label, bytes };
+        self.record(
+            live,
+            Some(&call.id),
+            LedgerEntry::DoorOpened {
+                to: Consumer::Model,
+                what: label.clone(),
+                bytes,
+                door: Door::Policy(
+                    "what a View says reaches the model, marked as the View's words".to_owned(),
+                ),
+                handle: None,
+            },
+        );
+        let door =
+            DoorRecord { kind, call_id: call.id.clone(), selector: Some(Selector::ui()), label, bytes };
         let _kept = self.add_item(live, ItemBody::Door(door), text).await;
     }
 }
@@ -382,7 +436,11 @@ impl Host {
 fn words(blocks: &[ContentBlock]) -> String {
     let texts = blocks.iter().filter_map(|it| match &it.kind {
         BlockKind::Text(text) => Some(text.as_str()),
-        BlockKind::Image(_) | BlockKind::Audio(_) | BlockKind::Link(_) | BlockKind::Embedded(_) | BlockKind::Unknown(_) => None,
+        BlockKind::Image(_)
+        | BlockKind::Audio(_)
+        | BlockKind::Link(_)
+        | BlockKind::Embedded(_)
+        | BlockKind::Unknown(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

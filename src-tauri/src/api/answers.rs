@@ -1,0 +1,415 @@
+//! What each command of the window does.
+
+use std::path::PathBuf;
+
+use usher_engine::routing::LegacyPolicy;
+use usher_host::{
+    conversation::{self as host, NewModel, SaveFormat, StoredSpec, ViewReply},
+    model::ToolChoice,
+    payload::Sort,
+};
+use usher_protocol::model::Selector;
+
+use super::{
+    ApiError, Commands, Usher,
+    types::{
+        ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
+        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
+        SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
+    },
+    view,
+};
+
+fn refuse(what: impl Into<String>, todo: &str) -> ApiError {
+    ApiError { what: what.into(), safe: "Nothing was changed.".to_owned(), todo: todo.to_owned() }
+}
+
+fn sort_of(sort: Option<SortBy>) -> Option<Sort> {
+    sort.map(|it| Sort { column: it.column, descending: it.descending })
+}
+
+fn format_of(format: &str, index: Option<u32>) -> Result<SaveFormat, ApiError> {
+    match (format, index) {
+        ("csv", _) => Ok(SaveFormat::Csv),
+        ("json", _) => Ok(SaveFormat::Json),
+        ("file", Some(index)) => Ok(SaveFormat::File(usize::try_from(index).unwrap_or(usize::MAX))),
+        _ => Err(refuse(format!("{format:?} is no format of an output."), "Choose csv, json or file.")),
+    }
+}
+
+fn custom_of(custom: Vec<CustomChoice>) -> Result<Vec<host::CustomChoice>, ApiError> {
+    let read = |it: CustomChoice| {
+        let selectors: Result<Vec<Selector>, String> = it.selectors.iter().map(|it| it.parse()).collect();
+        let selectors =
+            selectors.map_err(|why| refuse(why, "Choose among the variants that the tool declares."))?;
+        Ok(host::CustomChoice { server_id: it.server_id, tool: it.tool, selectors })
+    };
+    custom.into_iter().map(read).collect()
+}
+
+fn custom_view(it: host::CustomChoice) -> CustomChoice {
+    let selectors = it.selectors.iter().map(ToString::to_string).collect();
+    CustomChoice { server_id: it.server_id, tool: it.tool, selectors }
+}
+
+/// The user's folder for downloads.
+fn downloads() -> PathBuf {
+    let fallback = || dirs::home_dir().unwrap_or_else(std::env::temp_dir).join("Downloads");
+    std::env::var_os("USHER_DOWNLOAD_DIR")
+        .map(PathBuf::from)
+        .or_else(dirs::download_dir)
+        .unwrap_or_else(fallback)
+}
+
+impl Commands for Usher {
+    async fn create_conversation(
+        &self,
+        mode: Option<ModeName>,
+        model_id: Option<String>,
+    ) -> Result<ConversationSummary, ApiError> {
+        Ok(view::summary(self.host.create_conversation(mode.map(view::mode_of), model_id).await?))
+    }
+
+    async fn open_conversation(&self, conversation_id: String) -> Result<ConversationView, ApiError> {
+        let mut opened = self.host.open_conversation(&conversation_id).await?;
+        let mut items = Vec::new();
+        for item in opened.items {
+            let call = match &item.body {
+                host::ItemBody::Call { call_id } => opened.calls.remove(call_id),
+                host::ItemBody::User
+                | host::ItemBody::Assistant(_)
+                | host::ItemBody::Door(_)
+                | host::ItemBody::Note => None,
+            };
+            items.push(view::item(&self.host, item, call).await);
+        }
+        Ok(ConversationView {
+            summary: view::summary(opened.summary),
+            items,
+            turn: view::turn(opened.turn),
+            ledger: opened.ledger.into_iter().map(view::ledger).collect(),
+            exchanges: opened.exchanges.into_iter().map(view::exchange).collect(),
+            repairs: opened.repairs,
+            custom: opened.custom.into_iter().map(custom_view).collect(),
+        })
+    }
+
+    async fn rename_conversation(&self, conversation_id: String, title: String) -> Result<(), ApiError> {
+        self.host.configure_conversation(&conversation_id, Some(title), None, None, None).await?;
+        Ok(())
+    }
+
+    async fn delete_conversation(&self, conversation_id: String) -> Result<(), ApiError> {
+        Ok(self.host.delete_conversation(&conversation_id).await?)
+    }
+
+    async fn configure_conversation(
+        &self,
+        conversation_id: String,
+        mode: Option<ModeName>,
+        model_id: Option<String>,
+        custom: Option<Vec<CustomChoice>>,
+    ) -> Result<ConversationSummary, ApiError> {
+        let custom = custom.map(custom_of).transpose()?;
+        let mode = mode.map(view::mode_of);
+        Ok(view::summary(
+            self.host.configure_conversation(&conversation_id, None, mode, model_id, custom).await?,
+        ))
+    }
+
+    async fn send_message(&self, conversation_id: String, text: String) -> Result<(), ApiError> {
+        Ok(self.host.send_message(&conversation_id, &text, ToolChoice::Auto).await?)
+    }
+
+    async fn stop_turn(&self, conversation_id: String) -> Result<(), ApiError> {
+        self.host.stop_turn(&conversation_id).await;
+        Ok(())
+    }
+
+    async fn retry_turn(&self, conversation_id: String) -> Result<(), ApiError> {
+        Ok(self.host.retry_turn(&conversation_id).await?)
+    }
+
+    async fn answer_approval(&self, call_id: String, choice: ApprovalChoice) -> Result<(), ApiError> {
+        let choice = match choice {
+            ApprovalChoice::Once => host::ApprovalChoice::Once,
+            ApprovalChoice::Conversation => host::ApprovalChoice::Conversation,
+            ApprovalChoice::Tool => host::ApprovalChoice::Tool,
+            ApprovalChoice::Server => host::ApprovalChoice::Server,
+            ApprovalChoice::Refuse => host::ApprovalChoice::Refuse,
+            ApprovalChoice::Never => host::ApprovalChoice::Never,
+        };
+        Ok(self.host.answer_approval(&call_id, choice)?)
+    }
+
+    async fn call_tool(
+        &self,
+        conversation_id: String,
+        server_id: String,
+        tool: String,
+        arguments_json: String,
+    ) -> Result<(), ApiError> {
+        self.host.call_tool(&conversation_id, &server_id, &tool, &arguments_json).await?;
+        Ok(())
+    }
+
+    async fn cancel_call(&self, call_id: String) -> Result<(), ApiError> {
+        self.host.cancel_call(&call_id);
+        Ok(())
+    }
+
+    async fn preview_selection(&self, conversation_id: String) -> Result<Vec<SelectionPreview>, ApiError> {
+        Ok(self.host.preview_selection(&conversation_id).await?.into_iter().map(view::preview).collect())
+    }
+
+    async fn show_the_model(&self, conversation_id: String, handle: String) -> Result<(), ApiError> {
+        Ok(self.host.show_the_model(&conversation_id, &handle).await?)
+    }
+
+    async fn save_server(
+        &self,
+        server_id: Option<String>,
+        name: String,
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+    ) -> Result<String, ApiError> {
+        if name.trim().is_empty() || command.trim().is_empty() {
+            return Err(refuse("A server needs a name and a command.", "Fill in both."));
+        }
+        let spec = StoredSpec { command, args, env, built_in: false };
+        Ok(self.host.save_server(server_id, name, spec).await?)
+    }
+
+    async fn remove_server(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.remove_server(&server_id).await?)
+    }
+
+    async fn enable_server(&self, server_id: String, enabled: bool) -> Result<(), ApiError> {
+        Ok(self.host.enable_server(&server_id, enabled).await?)
+    }
+
+    async fn restart_server(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.restart_server(&server_id)?)
+    }
+
+    async fn wire_lines(
+        &self,
+        server_id: Option<String>,
+        after_seq: u32,
+        limit: u32,
+    ) -> Result<Vec<WireLine>, ApiError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let lines = self.host.wire_lines(server_id.as_deref(), after_seq.into(), limit);
+        Ok(lines.into_iter().map(view::wire).collect())
+    }
+
+    async fn revoke_approval(&self, server_id: String, tool: Option<String>) -> Result<(), ApiError> {
+        Ok(self.host.revoke_approval(&server_id, tool).await?)
+    }
+
+    async fn set_legacy_policy(
+        &self,
+        server_id: String,
+        tool: String,
+        policy: LegacyPolicyView,
+    ) -> Result<(), ApiError> {
+        let policy = match policy {
+            LegacyPolicyView::ContentFirst => LegacyPolicy::ContentFirst,
+            LegacyPolicyView::StructuredFirst => LegacyPolicy::StructuredFirst,
+        };
+        Ok(self.host.set_legacy_policy(&server_id, &tool, policy).await?)
+    }
+
+    async fn save_model(
+        &self,
+        model_id: Option<String>,
+        provider: String,
+        base_url: String,
+        name: String,
+        key: Option<String>,
+        context_tokens: Option<u32>,
+        takes_images: bool,
+    ) -> Result<ModelView, ApiError> {
+        let context_tokens = context_tokens.map(u64::from);
+        let new = NewModel { id: model_id, provider, base_url, name, key, context_tokens, takes_images };
+        Ok(view::model(self.host.save_model(new).await?))
+    }
+
+    async fn remove_model(&self, model_id: String) -> Result<(), ApiError> {
+        Ok(self.host.remove_model(&model_id).await?)
+    }
+
+    async fn test_provider(&self, base_url: String, key: Option<String>) -> Result<ProviderTest, ApiError> {
+        Ok(match self.host.list_models(&base_url, key.as_deref()).await {
+            Ok(models) => ProviderTest {
+                ok: true,
+                what: format!("The endpoint answers and lists {} models.", models.len()),
+                todo: "Choose one of them.".to_owned(),
+                models,
+            },
+            Err(error) => ProviderTest { ok: false, what: error.what, todo: error.todo, models: Vec::new() },
+        })
+    }
+
+    async fn find_local_models(&self) -> Result<Vec<LocalEndpoint>, ApiError> {
+        let found = self.host.find_local_models().await.into_iter();
+        Ok(found
+            .map(|it| LocalEndpoint {
+                name: it.name.to_owned(),
+                base_url: it.base_url.to_string(),
+                models: it.models,
+            })
+            .collect())
+    }
+
+    async fn save_settings(&self, settings: Settings) -> Result<(), ApiError> {
+        self.host.save_preferences(view::preferences(settings.clone())).await?;
+        self.tell(UiEvent::SettingsChanged { settings });
+        Ok(())
+    }
+
+    async fn table_window(
+        &self,
+        handle: String,
+        sort: Option<SortBy>,
+        filter: String,
+        offset: u32,
+        limit: u32,
+    ) -> Result<TableWindow, ApiError> {
+        let (offset, limit) = (to_usize(offset), to_usize(limit));
+        Ok(view::table(self.host.table_window(&handle, sort_of(sort), filter, offset, limit).await?))
+    }
+
+    async fn json_children(
+        &self,
+        handle: String,
+        pointer: String,
+        offset: u32,
+        limit: u32,
+    ) -> Result<JsonChildren, ApiError> {
+        let (offset, limit) = (to_usize(offset), to_usize(limit));
+        Ok(view::children(self.host.json_children(&handle, pointer, offset, limit).await?))
+    }
+
+    async fn payload_text(&self, handle: String, limit: u32) -> Result<PayloadText, ApiError> {
+        let slice = self.host.payload_text(&handle, to_usize(limit)).await?;
+        Ok(PayloadText {
+            total_bytes: slice.total as u64,
+            whole: slice.text.len() == slice.total,
+            text: slice.text,
+            label: slice.label,
+        })
+    }
+
+    async fn save_output(
+        &self,
+        handle: String,
+        format: String,
+        index: Option<u32>,
+        sort: Option<SortBy>,
+        filter: String,
+    ) -> Result<SavedFile, ApiError> {
+        let format = format_of(&format, index)?;
+        let (path, bytes) =
+            self.host.save_output(&downloads(), &handle, format, sort_of(sort), filter).await?;
+        Ok(SavedFile { path: path.display().to_string(), bytes })
+    }
+
+    async fn copy_output(
+        &self,
+        handle: String,
+        format: String,
+        sort: Option<SortBy>,
+        filter: String,
+    ) -> Result<String, ApiError> {
+        Ok(self.host.copy_output(&handle, format_of(&format, None)?, sort_of(sort), filter).await?)
+    }
+
+    async fn read_resource(
+        &self,
+        conversation_id: String,
+        call_id: String,
+        uri: String,
+    ) -> Result<(), ApiError> {
+        Ok(self.host.read_resource(&conversation_id, &call_id, &uri).await?)
+    }
+
+    async fn open_link(&self, url: String) -> Result<(), ApiError> {
+        let scheme = url.split_once(':').map(|it| it.0.to_ascii_lowercase()).unwrap_or_default();
+        if !["http", "https", "mailto"].contains(&scheme.as_str()) {
+            return Err(refuse(
+                format!("Links of the kind {scheme:?} are not opened."),
+                "Copy the address if you trust it.",
+            ));
+        }
+        open::that_detached(&url).map_err(|error| {
+            refuse(format!("The address could not be opened outside: {error}."), "Copy it into your browser.")
+        })
+    }
+
+    async fn exchange_body(&self, exchange_id: String) -> Result<ExchangeBody, ApiError> {
+        let found = self.host.exchange_body(&exchange_id).await?;
+        let spans = view::spans(&found.body, found.spans);
+        Ok(ExchangeBody {
+            exchange: view::exchange(found.exchange),
+            spans,
+            body: found.body,
+            headers: found.headers,
+        })
+    }
+
+    async fn run_script(&self, conversation_id: String, source: String) -> Result<String, ApiError> {
+        Ok(self.host.run_script(&conversation_id, source).await?)
+    }
+
+    async fn stop_script(&self, run_id: String) -> Result<(), ApiError> {
+        self.host.stop_script(&run_id);
+        Ok(())
+    }
+
+    async fn script_types(&self, conversation_id: String) -> Result<String, ApiError> {
+        Ok(self.host.script_types(&conversation_id).await?)
+    }
+
+    async fn open_view(&self, call_id: String) -> Result<ViewLaunch, ApiError> {
+        let launch = self.host.open_view(&call_id).await?;
+        Ok(ViewLaunch {
+            view_id: launch.view_id,
+            url: launch.url,
+            origin: launch.origin,
+            sandbox: launch.sandbox.to_owned(),
+            allow: launch.allow,
+            prefers_border: launch.prefers_border,
+            tool_json: launch.tool.get().to_owned(),
+            input_json: launch.input.get().to_owned(),
+            result_json: launch.result.map(|it| it.get().to_owned()),
+            sandbox_capabilities_json: launch.capabilities.to_string(),
+            server_name: launch.server_name,
+        })
+    }
+
+    async fn view_request(
+        &self,
+        view_id: String,
+        method: String,
+        params_json: String,
+    ) -> Result<ViewAnswer, ApiError> {
+        Ok(match self.host.view_request(&view_id, &method, &params_json).await? {
+            ViewReply::Result(json) => ViewAnswer::Result { json: json.get().to_owned() },
+            ViewReply::Error(error) => ViewAnswer::Error {
+                code: i32::try_from(error.code).unwrap_or(-32603),
+                message: error.message,
+            },
+        })
+    }
+
+    async fn close_view(&self, view_id: String) -> Result<(), ApiError> {
+        self.host.close_view(&view_id);
+        Ok(())
+    }
+}
+
+fn to_usize(it: u32) -> usize {
+    usize::try_from(it).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,285 @@
+//! Usher as the window sees it: the host's events in order, and its answers to the window's commands.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::mpsc;
+use usher_engine::selection::Consumers;
+use usher_host::conversation::{Host, HostError, HostEvent, HostOptions};
+
+use super::{
+    ApiError, BatchSink, WindowHost,
+    serve::Served,
+    types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
+    view,
+};
+
+/// How many events are kept for a page that comes back after a gap.
+const KEPT_EVENTS: usize = 4_096;
+/// How long events are gathered into one batch: a frame.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// What everything behind the window is opened with.
+pub struct UsherOptions {
+    /// Where data is kept; the system's place for it by default.
+    pub data_dir: Option<PathBuf>,
+    /// Who can receive outputs here.
+    pub consumers: Consumers,
+    /// This program.
+    pub own_program: String,
+}
+
+impl UsherOptions {
+    /// The folder of the user's data: `USHER_DATA_DIR`, or the system's place for application data.
+    pub fn folder(&self) -> PathBuf {
+        let named = self.data_dir.clone().or_else(|| std::env::var_os("USHER_DATA_DIR").map(PathBuf::from));
+        named.unwrap_or_else(|| dirs::data_local_dir().unwrap_or_else(std::env::temp_dir).join("usher"))
+    }
+
+    /// As the host takes them.
+    pub fn host_options(&self) -> HostOptions {
+        HostOptions {
+            data_dir: self.folder(),
+            own_program: self.own_program.clone(),
+            consumers: self.consumers,
+            connection: usher_host::connection::ConnectionOptions::default(),
+            store: usher_host::store::StoreOptions::default(),
+            patience: usher_host::model::Patience::default(),
+            clock: Arc::new(now_ms),
+            ids: Arc::new(|| uuid::Uuid::now_v7().to_string()),
+        }
+    }
+}
+
+fn now_ms() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Everything behind the window.
+pub struct Usher {
+    pub(super) host: Host,
+    board: Arc<Mutex<Board>>,
+}
+
+/// What a page that subscribes is told, and the events since.
+#[derive(Default)]
+struct Board {
+    next_seq: u64,
+    tail: VecDeque<UiEvent>,
+    sink: Option<BatchSink>,
+    conversations: BTreeMap<String, ConversationSummary>,
+    notices: BTreeMap<String, NoticeView>,
+}
+
+impl Usher {
+    /// Opens the data folder and starts the servers in the background.
+    ///
+    /// # Errors
+    /// The data folder cannot be used, or another Usher uses it.
+    pub async fn open(options: UsherOptions) -> Result<Self, ApiError> {
+        let (host, events) = Host::open(options.host_options()).await?;
+        let board = Board::default();
+        let board = Arc::new(Mutex::new(board));
+        for summary in host.conversations().await? {
+            lock(&board).conversations.insert(summary.id.clone(), view::summary(summary));
+        }
+        tokio::spawn(pump(host.clone(), events, Arc::clone(&board)));
+        Ok(Self { host, board })
+    }
+
+    /// The host, for the command line.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(super) fn tell(&self, event: UiEvent) {
+        lock(&self.board).push(vec![event]);
+    }
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    fn push(&mut self, events: Vec<UiEvent>) {
+        for event in &events {
+            self.note(event);
+        }
+        let batch = UiBatch { first_seq: self.next_seq, events };
+        self.next_seq += batch.events.len() as u64;
+        if self.sink.as_ref().is_some_and(|sink| !sink(&batch)) {
+            self.sink = None;
+        }
+        self.tail.extend(batch.events);
+        while self.tail.len() > KEPT_EVENTS {
+            self.tail.pop_front();
+        }
+    }
+
+    /// Keeps what a snapshot says up to date.
+    fn note(&mut self, event: &UiEvent) {
+        match event {
+            UiEvent::ConversationChanged { summary } => {
+                self.conversations.insert(summary.id.clone(), summary.clone());
+            }
+            UiEvent::ConversationRemoved { conversation_id } => {
+                self.conversations.remove(conversation_id);
+            }
+            UiEvent::NoticeRaised { notice } => {
+                self.notices.insert(notice.id.clone(), notice.clone());
+            }
+            UiEvent::NoticeCleared { notice_id } => {
+                self.notices.remove(notice_id);
+            }
+            UiEvent::ServerChanged { .. }
+            | UiEvent::ServerRemoved { .. }
+            | UiEvent::ItemChanged { .. }
+            | UiEvent::TextAppended { .. }
+            | UiEvent::TurnChanged { .. }
+            | UiEvent::LedgerAppended { .. }
+            | UiEvent::ExchangeChanged { .. }
+            | UiEvent::ScriptOutput { .. }
+            | UiEvent::ModelsChanged { .. }
+            | UiEvent::SettingsChanged { .. }
+            | UiEvent::ViewMessage { .. } => {}
+        }
+    }
+}
+
+/// Takes the host's events to the window, in order, a frame at a time.
+async fn pump(host: Host, mut events: mpsc::UnboundedReceiver<HostEvent>, board: Arc<Mutex<Board>>) {
+    let mut gathered = Vec::new();
+    while events.recv_many(&mut gathered, 1_024).await > 0 {
+        let mut batch: Vec<UiEvent> = Vec::new();
+        for event in gathered.drain(..) {
+            append(&mut batch, event_view(&host, event).await);
+        }
+        lock(&board).push(batch);
+        tokio::time::sleep(FRAME).await;
+    }
+}
+
+/// Adds an event; what continues the one before is joined to it.
+fn append(batch: &mut Vec<UiEvent>, event: UiEvent) {
+    match (batch.last_mut(), event) {
+        (
+            Some(UiEvent::TextAppended { item_id: last, text: so_far, .. }),
+            UiEvent::TextAppended { item_id, text, .. },
+        ) if *last == item_id => so_far.push_str(&text),
+        (
+            Some(UiEvent::LedgerAppended { conversation_id: last, rows: so_far }),
+            UiEvent::LedgerAppended { conversation_id, rows },
+        ) if *last == conversation_id => so_far.extend(rows),
+        (_, event) => batch.push(event),
+    }
+}
+
+async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
+    match event {
+        HostEvent::Server(status) => UiEvent::ServerChanged { server: view::server(host, *status) },
+        HostEvent::ServerRemoved(server_id) => UiEvent::ServerRemoved { server_id },
+        HostEvent::Conversation(summary) => UiEvent::ConversationChanged { summary: view::summary(summary) },
+        HostEvent::ConversationRemoved(conversation_id) => UiEvent::ConversationRemoved { conversation_id },
+        HostEvent::Item { conversation_id, item, call } => {
+            UiEvent::ItemChanged { conversation_id, item: view::item(host, item, call.map(|it| *it)).await }
+        }
+        HostEvent::Text { conversation_id, item_id, text } => {
+            UiEvent::TextAppended { conversation_id, item_id, text }
+        }
+        HostEvent::Turn { conversation_id, turn } => {
+            UiEvent::TurnChanged { conversation_id, turn: view::turn(turn) }
+        }
+        HostEvent::Ledger { conversation_id, row } => {
+            UiEvent::LedgerAppended { conversation_id, rows: vec![view::ledger(row)] }
+        }
+        HostEvent::Exchange { conversation_id, exchange } => {
+            UiEvent::ExchangeChanged { conversation_id, exchange: view::exchange(*exchange) }
+        }
+        HostEvent::Script { run_id, line } => UiEvent::ScriptOutput { run_id, line: view::script_line(line) },
+        HostEvent::Models(models) => {
+            UiEvent::ModelsChanged { models: models.into_iter().map(view::model).collect() }
+        }
+        HostEvent::Notice(notice) => UiEvent::NoticeRaised { notice: view::notice(notice) },
+        HostEvent::NoticeCleared(notice_id) => UiEvent::NoticeCleared { notice_id },
+        HostEvent::ViewMessage { view_id, method, params } => {
+            let method = serde_json::Value::from(method);
+            UiEvent::ViewMessage {
+                view_id,
+                message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
+            }
+        }
+    }
+}
+
+impl From<HostError> for ApiError {
+    fn from(error: HostError) -> Self {
+        Self { what: error.what, safe: error.safe, todo: error.todo }
+    }
+}
+
+impl WindowHost for Usher {
+    fn subscribe(&self, since: Option<u64>, sink: BatchSink) -> Snapshot {
+        let servers =
+            self.host.server_statuses().into_iter().map(|it| view::server(&self.host, it)).collect();
+        let models = self.host.models().into_iter().map(view::model).collect();
+        let mut board = lock(&self.board);
+        // A page that missed a little gets just that, in front of what comes next; any other starts from the snapshot.
+        let first_kept = board.next_seq - board.tail.len() as u64;
+        if let Some(since) = since.filter(|it| *it >= first_kept && *it < board.next_seq) {
+            let skip = usize::try_from(since - first_kept).unwrap_or(usize::MAX);
+            let missed = board.tail.iter().skip(skip).cloned().collect();
+            sink(&UiBatch { first_seq: since, events: missed });
+        }
+        board.sink = Some(sink);
+        let mut conversations: Vec<ConversationSummary> = board.conversations.values().cloned().collect();
+        conversations.sort_by_key(|it| std::cmp::Reverse(it.updated_ms));
+        Snapshot {
+            next_seq: board.next_seq,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data_dir: self.host.data_dir().display().to_string(),
+            first_run: self.host.is_first_run(),
+            servers,
+            conversations,
+            models,
+            settings: view::settings(self.host.preferences()),
+            notices: board.notices.values().cloned().collect(),
+        }
+    }
+
+    async fn media(&self, handle: &str, index: u32) -> Option<Served> {
+        let index = usize::try_from(index).ok()?;
+        let (media, bytes, _) = self.host.media(handle, index).await.ok()?;
+        Some(Served::media(&media.mime, bytes))
+    }
+
+    fn view_document(&self, host_label: &str) -> Option<Served> {
+        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), "/");
+        let mut headers = http::HeaderMap::new();
+        for (name, value) in &served.headers {
+            headers.insert(*name, http::HeaderValue::from_str(value).ok()?);
+        }
+        let status = http::StatusCode::from_u16(served.status).ok()?;
+        Some(Served { status, headers, body: bytes::Bytes::from(served.body.as_bytes().to_vec()) })
+    }
+
+    fn is_navigation_allowed(&self, url: &str) -> bool {
+        let Ok(uri) = url.parse::<http::Uri>() else { return false };
+        let (Some(scheme), Some(host)) = (uri.scheme_str(), uri.host()) else { return false };
+        let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+        self.host.is_frame_allowed(scheme, host, port)
+    }
+
+    fn web_data_dir(&self) -> PathBuf {
+        self.host.data_dir().join("web")
+    }
+
+    async fn shut_down(&self) {
+        self.host.shut_down().await;
+    }
+}
