@@ -64,6 +64,7 @@ export function createEditor(parent: HTMLElement, doors: EditorDoors): ScriptEdi
       ],
     }),
   });
+  adoptBlockedStyles();
   return {
     text: () => view.state.doc.toString(),
     replace: (text) => {
@@ -82,6 +83,22 @@ export function createEditor(parent: HTMLElement, doors: EditorDoors): ScriptEdi
     },
   };
 }
+
+/**
+ * The editor writes its rules into a style element, which the window's content policy refuses. A sheet that is
+ * made by script is not refused, so the rules of a refused element are adopted as one; once, as they never change.
+ */
+function adoptBlockedStyles(): void {
+  for (const element of document.head.querySelectorAll("style")) {
+    const rules = element.textContent;
+    if (element.sheet !== null || adopted.has(rules) || !rules.includes(".cm-")) continue;
+    adopted.add(rules);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    document.adoptedStyleSheets.push(sheet);
+  }
+}
+const adopted = new Set<string>();
 
 /** Completes `tools.`, the servers and their tools. */
 export function complete(context: CompletionContext, servers: readonly DeclaredServer[]): CompletionResult | null {
