@@ -50,8 +50,7 @@ pub struct Options {
 
 /// The application in a window, and a session that drives it.
 pub struct Window {
-    /// The session. `None` only while it is being closed.
-    client: Option<Client>,
+    client: Client,
     data_dir: PathBuf,
     // Ended in this order: the application and its driver, its display, its data.
     _driver: Driver,
@@ -88,13 +87,7 @@ impl Window {
         environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
         let driver = Driver::start(&display, &environment).await?;
         let client = connect(&driver, &binary).await?;
-        let window = Self {
-            client: Some(client),
-            data_dir,
-            _driver: driver,
-            _display: display,
-            _temporary: temporary,
-        };
+        let window = Self { client, data_dir, _driver: driver, _display: display, _temporary: temporary };
         window
             .until("the page has loaded", async || {
                 Ok(window.run("return document.readyState").await? == "complete")
@@ -104,12 +97,9 @@ impl Window {
     }
 
     /// The session, for what is not offered here.
-    ///
-    /// # Panics
-    /// Never while the window is open.
     #[must_use]
     pub fn client(&self) -> &Client {
-        self.client.as_ref().expect("an open window has a session")
+        &self.client
     }
 
     /// The folder with the application's data.
@@ -227,11 +217,8 @@ impl Window {
     ///
     /// # Errors
     /// When the session was gone before.
-    pub async fn close(mut self) -> anyhow::Result<()> {
-        if let Some(client) = self.client.take() {
-            client.close().await?;
-        }
-        Ok(())
+    pub async fn close(self) -> anyhow::Result<()> {
+        Ok(self.client.clone().close().await?)
     }
 }
 

@@ -73,5 +73,5 @@ fn parameters<'a, T: Deserialize<'a>>(body: &'a InvokeBody) -> Result<T, ApiErro
 }
 
 fn rejection(error: &ApiError) -> InvokeError {
-    serde_json::to_value(error).map_or_else(|other| InvokeError::from_error(other), InvokeError)
+    serde_json::to_value(error).map_or_else(InvokeError::from_error, InvokeError)
 }

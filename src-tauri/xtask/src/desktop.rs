@@ -8,8 +8,12 @@ use crate::{
     target, ui,
 };
 
-/// Builds the page and the application, in a target folder of its own so that the headless build is not built anew each time.
-/// Gives the path of the program.
+/// The target folder of builds with the window. It is apart, so that a headless build does not undo it and the other way round.
+pub(crate) fn folder() -> PathBuf {
+    target().join("desktop")
+}
+
+/// Builds the page and the application, and gives the path of the program.
 ///
 /// # Errors
 /// When something that is needed is missing, or a build fails.
@@ -17,7 +21,7 @@ pub(crate) fn build(yes: bool) -> anyhow::Result<PathBuf> {
     packages::ensure(&[packages::BUILD, packages::WINDOW], yes)?;
     ui::ensure_modules(yes)?;
     ui::build()?;
-    let folder = target().join("desktop");
+    let folder = folder();
     run(cargo().args(["build", "--package", "usher", "--features", "desktop", "--target-dir"]).arg(&folder))?;
     Ok(folder.join("debug").join(format!("usher{}", std::env::consts::EXE_SUFFIX)))
 }

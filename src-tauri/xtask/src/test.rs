@@ -92,6 +92,14 @@ fn page(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
 fn window(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     ensure_window_tools(yes)?;
     let binary = desktop::build(yes)?;
+    // The code that knows the window is compiled only with it, so its lints and unit tests run here.
+    let with_window = ["--package", "usher", "--lib", "--features", "desktop", "--target-dir"];
+    let folder = desktop::folder();
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--quiet"]).args(with_window).arg(&folder).args(["--", "--deny", "warnings"]);
+    layer.check("cargo clippy (desktop)", run_program(&mut clippy));
+    let mut tests = cargo();
+    cargo_tests(layer, tests.arg("test").args(with_window).arg(&folder).arg("desktop::"))?;
     cargo_tests(layer, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
 }
 

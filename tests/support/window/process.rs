@@ -74,7 +74,7 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         let start = Instant::now();
-        drop(killpg(self.group, Signal::SIGTERM));
+        let _ = killpg(self.group, Signal::SIGTERM);
         while start.elapsed() < END_LIMIT {
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             if ended && !is_alive(self.group) {
@@ -82,7 +82,7 @@ impl Drop for Driver {
             }
             thread::sleep(INTERVAL);
         }
-        drop(killpg(self.group, Signal::SIGKILL));
+        let _ = killpg(self.group, Signal::SIGKILL);
         drop(self.child.wait());
     }
 }
