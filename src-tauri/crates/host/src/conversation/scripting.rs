@@ -115,10 +115,10 @@ impl Host {
         cancel: &CancellationToken,
     ) {
         let mut record = self.host_call(live, call, &call.wire_name).await;
-        let source = arguments.to_value().get("source").and_then(|it| it.as_str()).map(str::to_owned);
+        let source = arguments.to_value().get("code").and_then(|it| it.as_str()).map(str::to_owned);
         let Some(source) = source else {
-            let problems = vec!["/source: a string is required".to_owned()];
-            let what = "The model's script has no source.".to_owned();
+            let problems = vec!["/code: a string is required".to_owned()];
+            let what = "The model wrote no code for its script.".to_owned();
             record.state = CallState::Failed { what, todo: "Nothing ran. The model was told.".to_owned() };
             record.told = Told::BadArguments(problems);
             record.ended_ms = Some(self.now_ms());
