@@ -21,6 +21,22 @@ const EMPTY: &[&str] = &[
 /// Words after which the subject of a request stands.
 const BEFORE_SUBJECT: [&str; 8] = ["of", "about", "named", "called", "for", "like", "with", "titled"];
 
+/// Words that say when; they are hardly ever the subject itself.
+const TIMES: [&str; 12] = [
+    "today",
+    "yesterday",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "last",
+    "lately",
+    "recently",
+];
+
 /// Words that mean the same to the demo; the first stands for all.
 const SYNONYMS: [&[&str]; 7] = [
     &["image", "picture", "photo", "drawing", "illustration"],
@@ -75,8 +91,11 @@ impl Words {
             out.push(trim(&rest.join(" ")));
         }
         let is_news = |it: &&&str| {
-            let stem = stem(bare(it));
-            !stem.is_empty() && !about.0.contains(&stem) && !EMPTY.contains(&stem.as_str()) && !is_verb(&stem)
+            let bare = bare(it);
+            let says_nothing = EMPTY.contains(&bare.as_str()) || TIMES.contains(&bare.as_str());
+            let stem = stem(bare);
+            let is_news = !stem.is_empty() && !about.0.contains(&stem) && !EMPTY.contains(&stem.as_str());
+            is_news && !says_nothing && !is_verb(&stem)
         };
         let news: Vec<&str> = words.iter().filter(is_news).copied().collect();
         if !news.is_empty() {
