@@ -1,25 +1,56 @@
 //! The command line: what it accepts, and how results become exit codes.
 //!
-//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect. Deliberately absent: work of
-//! its own; each command asks the same core as the window.
+//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect; 130 when it was interrupted.
+//! Deliberately absent: work of its own; each command asks the same core as the window.
 
-use std::{io::Write, process::ExitCode};
+mod call;
+mod chat;
+mod demo;
+mod report;
+mod script;
+mod servers;
+mod session;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+#[cfg(feature = "desktop")]
 use usher_engine::selection::Consumers;
 
-use crate::api::{Usher, UsherOptions};
+use self::session::{Exit, Failure};
 
 /// A chat host for MCP that routes every tool result to its audience. Without a command it opens the window.
 #[derive(Debug, Parser)]
-#[command(name = "usher", version)]
+#[command(name = "usher", version, after_help = EXIT_CODES)]
 struct Arguments {
+    #[command(flatten)]
+    global: Global,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect, 130 interrupted.";
+
+/// What every command takes.
+#[derive(Debug, Clone, clap::Args)]
+struct Global {
+    /// Keep data in this folder; otherwise USHER_DATA_DIR, or the system's place for it
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Options),
+    Servers(servers::Options),
+    Tools(tools::Options),
+    Call(call::Options),
+    Chat(chat::Options),
+    Script(script::Options),
     /// Serve the sample tools over standard input and output
     SampleServer(usher_sample_server::Options),
 }
@@ -31,18 +62,34 @@ pub(crate) fn run() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("Usher could not start: {error}"), 1),
     };
-    match arguments.command {
-        None => window(&runtime),
-        Some(Command::SampleServer(options)) => {
-            let served = runtime.block_on(usher_sample_server::serve(options, tokio::io::stdin(), tokio::io::stdout()));
-            // The thread that reads standard input cannot be interrupted, so the process ends by hand.
-            match served {
-                Ok(()) => std::process::exit(0),
-                Err(error) => {
-                    let _shown = writeln!(std::io::stderr(), "usher sample-server: {error}");
-                    std::process::exit(70);
-                }
-            }
+    let global = arguments.global;
+    let ended = match arguments.command {
+        None => return window(&runtime, &global),
+        Some(Command::SampleServer(options)) => return sample_server(&runtime, options),
+        Some(Command::Demo(options)) => runtime.block_on(Box::pin(demo::run(options))),
+        Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(options, &global))),
+        Some(Command::Tools(options)) => runtime.block_on(Box::pin(tools::run(options, &global))),
+        Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
+        Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
+        Some(Command::Script(options)) => runtime.block_on(Box::pin(script::run(options, &global))),
+    };
+    // A thread that reads the terminal for an answer cannot be interrupted and must not keep the process.
+    runtime.shutdown_background();
+    match ended {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(Failure { exit, text }) => complain(&terminal::clean(&text), exit.code()),
+    }
+}
+
+fn sample_server(runtime: &tokio::runtime::Runtime, options: usher_sample_server::Options) -> ExitCode {
+    let served =
+        runtime.block_on(usher_sample_server::serve(options, tokio::io::stdin(), tokio::io::stdout()));
+    // The thread that reads standard input cannot be interrupted, so the process ends by hand.
+    match served {
+        Ok(()) => std::process::exit(0),
+        Err(error) => {
+            let _shown = writeln!(std::io::stderr(), "usher sample-server: {error}");
+            std::process::exit(70);
         }
     }
 }
@@ -53,15 +100,14 @@ pub(crate) fn complain(text: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// What the core is opened with here.
-fn options(consumers: Consumers) -> UsherOptions {
-    let own_program = std::env::current_exe().map(|it| it.display().to_string()).unwrap_or_else(|_| "usher".to_owned());
-    UsherOptions { data_dir: None, consumers, own_program }
-}
-
 #[cfg(feature = "desktop")]
-fn window(runtime: &tokio::runtime::Runtime) -> ExitCode {
-    let opened = runtime.block_on(Usher::open(options(Consumers::WINDOW)));
+fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
+    let options = crate::api::UsherOptions {
+        data_dir: global.data.clone(),
+        consumers: Consumers::WINDOW,
+        own_program: session::own_program(),
+    };
+    let opened = runtime.block_on(crate::api::Usher::open(options));
     let shown = match opened {
         Ok(usher) => crate::desktop::run(runtime.handle().clone(), std::sync::Arc::new(usher)),
         Err(error) => {
@@ -71,11 +117,14 @@ fn window(runtime: &tokio::runtime::Runtime) -> ExitCode {
     };
     match shown {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&format!("{error:#}"), 3),
+        Err(error) => complain(&format!("{error:#}"), Exit::Unreachable.code()),
     }
 }
 
 #[cfg(not(feature = "desktop"))]
-fn window(_runtime: &tokio::runtime::Runtime) -> ExitCode {
-    complain("This build of Usher has no window. Build it with `--features desktop`, or give a command; see `usher --help`.", 2)
+fn window(_runtime: &tokio::runtime::Runtime, _global: &Global) -> ExitCode {
+    complain(
+        "This build of Usher has no window. Build it with `--features desktop`, or give a command; see `usher --help`.",
+        Exit::Usage.code(),
+    )
 }

@@ -1,0 +1,332 @@
+//! A host for the length of one command: opened, followed, interrupted, and always shut down, so that no server outlives it.
+//!
+//! Deliberately absent: what is shown.
+
+use std::{collections::BTreeSet, future::Future, io::IsTerminal, path::PathBuf, pin::Pin, time::Duration};
+
+use tokio::sync::mpsc;
+use usher_engine::selection::Consumers;
+use usher_host::conversation::{
+    ApprovalChoice, CallRecord, CallState, Host, HostError, HostEvent, ServerPhase, ServerStatus, StoredSpec,
+};
+
+use super::terminal::{clean_line, err};
+use crate::api::UsherOptions;
+
+/// How a command ends (product, section 11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Everything worked.
+    Fine,
+    /// The server broke its contract, or the tool failed.
+    Broken,
+    /// The command cannot be carried out as it was given.
+    Usage,
+    /// A server, or the data folder, could not be reached.
+    Unreachable,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+impl Exit {
+    /// The process's exit code. An interruption has the one that shells use.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Broken => 1,
+            Self::Usage => 2,
+            Self::Unreachable => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The exit code's meaning.
+    pub(super) exit: Exit,
+    /// For people.
+    pub(super) text: String,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, text: impl Into<String>) -> Self {
+        Self { exit, text: text.into() }
+    }
+
+    pub(super) fn usage(text: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, text)
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        Self::new(Exit::Broken, error.to_string())
+    }
+}
+
+/// Where the data of a command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The user's data folder, or the one that was named.
+    Folder(Option<PathBuf>),
+    /// A folder that is gone afterwards.
+    Temporary,
+}
+
+/// Who answers whether a call may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approval {
+    /// The command line did (`--yes`).
+    Given(ApprovalChoice),
+    /// The person at the terminal; where there is none the answer is no.
+    Ask,
+}
+
+impl Approval {
+    /// As `--yes` says.
+    pub(super) fn of(yes: bool) -> Self {
+        if yes { Self::Given(ApprovalChoice::Once) } else { Self::Ask }
+    }
+}
+
+/// An open host.
+pub(super) struct Session {
+    pub(super) host: Host,
+    events: mpsc::UnboundedReceiver<HostEvent>,
+    approval: Approval,
+    asked: BTreeSet<String>,
+    interruptions: Interruptions,
+    // Dropped last, when the host has closed its files.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Session {
+    /// Opens the data and starts its servers.
+    pub(super) async fn open(
+        place: Place,
+        consumers: Consumers,
+        approval: Approval,
+    ) -> Result<Self, Failure> {
+        let (data_dir, folder) = match place {
+            Place::Folder(named) => (named, None),
+            Place::Temporary => {
+                let made = tempfile::Builder::new().prefix("usher-").tempdir().map_err(|error| {
+                    Failure::new(Exit::Unreachable, format!("A temporary folder could not be made: {error}."))
+                })?;
+                (Some(made.path().to_owned()), Some(made))
+            }
+        };
+        let options = UsherOptions { data_dir, consumers, own_program: own_program() };
+        let (host, events) = Host::open(options.host_options())
+            .await
+            .map_err(|error| Failure::new(Exit::Unreachable, error.to_string()))?;
+        Ok(Self {
+            host,
+            events,
+            approval,
+            asked: BTreeSet::new(),
+            interruptions: Interruptions::listen(),
+            _folder: folder,
+        })
+    }
+
+    /// Opens a temporary folder with one server: the command that was given. Answers its id too.
+    pub(super) async fn open_with(
+        command: &[String],
+        consumers: Consumers,
+        approval: Approval,
+    ) -> Result<(Self, String), Failure> {
+        let [program, args @ ..] = command else {
+            return Err(Failure::usage("After -- the command of a server is expected."));
+        };
+        let session = Self::open(Place::Temporary, consumers, approval).await?;
+        for status in session.host.server_statuses() {
+            session.host.remove_server(&status.id).await?;
+        }
+        let name = std::path::Path::new(program).file_stem().map(|it| it.to_string_lossy().into_owned());
+        let spec = StoredSpec { command: program.clone(), args: args.to_vec(), ..StoredSpec::default() };
+        let id = session.host.save_server(None, name.unwrap_or_else(|| "server".to_owned()), spec).await?;
+        Ok((session, id))
+    }
+
+    /// Carries out some work while the host's events are shown and approvals are answered.
+    ///
+    /// A first interruption calls `stop`, so that the work can end by itself; a second one ends the command.
+    pub(super) async fn follow<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        stop: impl Fn(&Host),
+        mut see: impl FnMut(HostEvent),
+    ) -> Result<T, Failure> {
+        let mut work: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(work);
+        let mut interrupted = false;
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = self.interruptions.next() => {
+                    if interrupted {
+                        return Err(Failure::new(Exit::Interrupted, "Interrupted."));
+                    }
+                    interrupted = true;
+                    err("\nStopping. Press Ctrl-C again to end at once.\n");
+                    stop(&self.host);
+                }
+                Some(event) = self.events.recv() => {
+                    self.consider(&event);
+                    see(event);
+                }
+                end = &mut work => break end,
+            }
+        };
+        while let Ok(event) = self.events.try_recv() {
+            see(event);
+        }
+        if interrupted { Err(Failure::new(Exit::Interrupted, "Stopped.")) } else { Ok(end) }
+    }
+
+    /// Answers a call that waits for the user.
+    fn consider(&mut self, event: &HostEvent) {
+        let HostEvent::Item { call: Some(call), .. } = event else { return };
+        let CallState::AwaitingApproval(why) = &call.state else { return };
+        if !self.asked.insert(call.id.clone()) {
+            return;
+        }
+        match self.approval {
+            Approval::Given(choice) => answer(&self.host, &call.id, choice),
+            Approval::Ask if can_ask() => ask(self.host.clone(), call, why),
+            Approval::Ask => {
+                err(&format!(
+                    "{} was not called: nobody can be asked here. Give --yes to allow it.\n",
+                    clean_line(&call.tool)
+                ));
+                answer(&self.host, &call.id, ApprovalChoice::Refuse);
+            }
+        }
+    }
+
+    /// Waits until a server is connected and listed.
+    pub(super) async fn ready(&mut self, server_id: &str) -> Result<ServerStatus, Failure> {
+        let host = self.host.clone();
+        let ready = self.follow(host.server_ready(server_id), |_| {}, |_| {}).await?;
+        ready.map_err(|error| {
+            let status = self.host.server_statuses().into_iter().find(|it| it.id == server_id);
+            let text = match status.as_ref().map(|it| &it.state) {
+                Some(ServerPhase::Failed(what, todo)) => format!("{what}\n{todo}"),
+                _ => format!("{error}. {}", error.todo()),
+            };
+            let name = status.map_or_else(String::new, |it| format!("{}: ", it.name));
+            Failure::new(Exit::Unreachable, format!("{name}{text}"))
+        })
+    }
+
+    /// Waits until every server that is on is connected, or cannot be.
+    pub(super) async fn all_ready(&mut self) -> Result<Vec<ServerStatus>, Failure> {
+        let ids: Vec<String> =
+            self.host.server_statuses().into_iter().filter(|it| it.enabled).map(|it| it.id).collect();
+        for id in ids {
+            match self.ready(&id).await {
+                Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+                Err(_) | Ok(_) => {}
+            }
+        }
+        Ok(self.host.server_statuses())
+    }
+
+    /// A configured server, by its name or its id.
+    pub(super) fn find(&self, name: &str) -> Result<ServerStatus, Failure> {
+        let all = self.host.server_statuses();
+        let found = all.iter().find(|it| it.id == name || it.name.eq_ignore_ascii_case(name));
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            Failure::usage(format!("There is no server {name:?}. There are: {known}."))
+        })
+    }
+
+    /// Ends the servers and closes the data, whatever happens after.
+    pub(super) async fn close(self) {
+        const LIMIT: Duration = Duration::from_secs(8);
+        let _late = tokio::time::timeout(LIMIT, self.host.shut_down()).await;
+    }
+}
+
+/// This program, which is the sample server as well.
+pub(super) fn own_program() -> String {
+    std::env::current_exe().map(|it| it.display().to_string()).unwrap_or_else(|_| "usher".to_owned())
+}
+
+fn answer(host: &Host, call_id: &str, choice: ApprovalChoice) {
+    if let Err(error) = host.answer_approval(call_id, choice) {
+        tracing::debug!(%error, "a question was gone before its answer");
+    }
+}
+
+fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+fn ask(host: Host, call: &CallRecord, why: &str) {
+    let (id, tool, server) = (call.id.clone(), clean_line(&call.tool), clean_line(&call.server_name));
+    let arguments = clean_line(call.arguments.get());
+    let question = format!(
+        "Call {tool} of {server} with {arguments}?\n{} [y]es, [a]lways in this run, [N]o: ",
+        clean_line(why)
+    );
+    // The thread that reads the terminal cannot be interrupted; the runtime is left without waiting for it.
+    tokio::task::spawn_blocking(move || {
+        err(&question);
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        let choice = match line.trim().to_ascii_lowercase().as_str() {
+            _ if read.is_err() => ApprovalChoice::Refuse,
+            "y" | "yes" => ApprovalChoice::Once,
+            "a" | "always" => ApprovalChoice::Conversation,
+            _ => ApprovalChoice::Refuse,
+        };
+        answer(&host, &id, choice);
+    });
+}
+
+/// Ctrl-C, and where there is one the signal that asks a program to end. Listened to from the start, so that none is lost.
+#[cfg(unix)]
+struct Interruptions(Vec<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Interruptions {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self(
+            [SignalKind::interrupt(), SignalKind::terminate()]
+                .into_iter()
+                .filter_map(|it| signal(it).ok())
+                .collect(),
+        )
+    }
+
+    async fn next(&mut self) {
+        std::future::poll_fn(|context| {
+            let came =
+                self.0.iter_mut().any(|it| matches!(it.poll_recv(context), std::task::Poll::Ready(Some(()))));
+            if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+    }
+}
+
+#[cfg(not(unix))]
+struct Interruptions;
+
+#[cfg(not(unix))]
+impl Interruptions {
+    fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
