@@ -235,7 +235,7 @@ impl Demo {
         let id = self.session.host.save_server(None, "Misbehaving".to_owned(), spec).await?;
         self.session.ready(&id).await?;
         self.converse(Mode::Data).await?;
-        let calls = self.message("Search customers named Initech", &[Consumer::Model]).await?;
+        let calls = self.message("Search customers named Tessaly", &[Consumer::Model]).await?;
         if calls.iter().any(|it| it.withheld.is_empty() || it.defects.is_empty()) {
             return Err(broken("what the server sent against the contract was not withheld"));
         }
