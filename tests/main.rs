@@ -1,4 +1,10 @@
-//! The one integration test binary. A module tree per layer, chosen by the filter of the test runner.
+//! The integration tests, in one binary: a module tree per layer, chosen by the filter of the test runner.
+//!
+//! `headless` runs the core against a sample server in a process of its own and a scripted model, and checks the sources (`tidy`).
+//! `peers` speaks to programs that nobody here wrote; they are installed by `cargo xtask test --with-peers` and selected with
+//! `cargo test -p usher-tests -- peers::`. `window` drives the built application.
 
+mod headless;
+mod peers;
 #[path = "e2e/window.rs"]
 mod window;

@@ -1,3 +1,19 @@
-//! Test support.
+//! What the tests stand on: a scripted model that checks every request it is sent, canaries, a host on a stage, the source tree read as
+//! text, and the real window.
+//!
+//! Deliberately absent: anything that decides about audiences. A test that shared the product's own decisions could not find them wrong.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "this crate is used by tests only, and a panic is how a test fails"
+)]
+
+pub mod canaries;
+pub mod http;
+pub mod invariants;
+pub mod peers;
+pub mod scripted_model;
+pub mod stage;
+pub mod tree;
 pub mod window;

@@ -1,0 +1,178 @@
+//! The table of the requirement ledger: which tests prove which requirement. A requirement without a test fails here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use usher_protocol::Rule;
+use usher_tests::tree::sources;
+
+/// Each requirement with its tests, by the names of their functions. `H` and `S` are [`Rule`]s; `P` are the cases of the proposal's own
+/// test plan; `K` are the requirements on a server library.
+const TABLE: &[(&str, &[&str])] = &[
+    ("H01", &["h01_an_audience_that_was_not_negotiated_reaches_nobody"]),
+    ("H02", &["h02_a_block_annotation_does_not_move_an_output"]),
+    ("H03", &["h03_a_pair_that_does_not_exist_reaches_nobody"]),
+    ("H04", &["h04_each_variant_is_checked_against_its_own_schema"]),
+    ("H05", &["h05_an_error_is_not_held_to_the_success_schema"]),
+    ("H06", &["h06_a_pair_declared_twice_makes_the_declaration_invalid"]),
+    ("H07", &["h07_a_declaration_without_assistant_content_is_rejected"]),
+    ("H08", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),
+    ("H09", &["h09_a_tool_without_variants_is_refused_and_the_others_stay"]),
+    ("H10", &["h10_nothing_is_selected_under_an_earlier_revision"]),
+    ("H11", &["h11_and_h13_a_choice_is_of_declared_variants_and_each_once"]),
+    ("H12", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),
+    ("H13", &["h11_and_h13_a_choice_is_of_declared_variants_and_each_once"]),
+    ("H14", &["h14_the_modes_select", "h14_a_selection_does_not_depend_on_the_models_arguments"]),
+    ("H16", &["h16_without_a_selection_exactly_the_fallback_is_expected"]),
+    ("H17", &["h17_structured_data_is_asked_for_only_where_it_can_be_presented"]),
+    ("H18", &["h18_a_variant_without_a_schema_can_be_declined_visibly"]),
+    ("H19", &["h19_deviations_are_named_and_what_is_safe_is_delivered"]),
+    ("H20", &["h20_the_order_of_outputs_means_nothing"]),
+    ("H21", &["h21_to_h24_each_audience_has_one_consumer"]),
+    (
+        "H22",
+        &[
+            "h21_to_h24_each_audience_has_one_consumer",
+            "h22_the_model_is_told_that_the_user_was_shown_something_and_nothing_more",
+        ],
+    ),
+    ("H23", &["h21_to_h24_each_audience_has_one_consumer"]),
+    ("H24", &["h21_to_h24_each_audience_has_one_consumer"]),
+    ("H25", &["h25_an_output_goes_further_only_by_a_recorded_action"]),
+    ("H26", &["h26_result_metadata_reaches_nobody_but_the_extensions_own_entry"]),
+    ("H27", &["h27_errors_are_not_substituted_and_empty_outputs_are_a_defect"]),
+    ("H28", &["h28_the_view_receives_its_output_only"]),
+    ("H29", &["h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came"]),
+    ("H30", &["h30_an_app_only_tool_is_not_for_models_or_scripts"]),
+    ("H31", &["h31_output_variants_under_an_earlier_revision_are_no_signal"]),
+    ("H33", &["h33_hostile_names_stay_names"]),
+    ("H34", &["h34_no_audience_takes_the_place_of_another"]),
+    (
+        "S01",
+        &[
+            "s01_every_tool_declares_the_fallback_and_extensions_only_if_negotiated",
+            "s01_an_extension_is_negotiated_only_with_the_mime_type_of_views",
+        ],
+    ),
+    ("S02", &["s02_what_the_assistant_gets_can_be_used_alone"]),
+    ("S03", &["s03_structured_variants_have_schemas_of_their_own"]),
+    ("S04", &["s04_exactly_the_outputs_that_were_requested"]),
+    ("S05", &["s05_without_a_selection_the_fallback_alone"]),
+    (
+        "S06",
+        &[
+            "s06_undeclared_selector_is_refused",
+            "s06_unnegotiated_selector_is_refused",
+            "s06_doubled_selector_is_refused",
+            "s06_an_empty_selection_is_refused",
+        ],
+    ),
+    (
+        "S07",
+        &[
+            "s07_each_structured_output_conforms_to_its_own_schema",
+            "s07_a_payload_that_breaks_its_schema_is_not_sent",
+        ],
+    ),
+    ("S08", &["s08_no_text_mirror_of_a_structured_output"]),
+    ("S09", &["s09_outputs_of_one_call_tell_the_same"]),
+    (
+        "S10",
+        &[
+            "s10_an_error_is_told_to_each_audience_that_was_asked_for",
+            "s10_what_no_output_can_tell_is_a_protocol_error",
+            "s10_a_failure_is_projected_for_the_selectors_without_their_schemas",
+        ],
+    ),
+    ("S11", &["s11_earlier_revisions_list_the_legacy_tool"]),
+    (
+        "S12",
+        &[
+            "s12_earlier_revisions_get_the_legacy_result",
+            "s12_a_tool_without_structured_data_for_the_assistant_gives_content_alone",
+        ],
+    ),
+    (
+        "S13",
+        &[
+            "s13_a_revision_that_is_not_spoken_is_refused",
+            "s13_a_request_says_its_revision_and_capabilities",
+            "s13_each_request_of_a_connection_may_have_its_own_revision",
+            "s13_the_handshake_offers_what_it_has",
+        ],
+    ),
+    ("S14", &["s14_meta_follows_the_selection_and_holds_no_data"]),
+    ("K01", &["k01_a_declaration_that_breaks_s01_cannot_be_built"]),
+    ("K02", &["k02_no_mirror_now_and_the_recommended_one_before"]),
+    ("K03", &["k03_one_handler_serves_every_revision"]),
+    ("K05", &["k05_one_computation_and_the_projections_that_were_asked_for"]),
+];
+
+/// The names of all tests of the tree, in Rust.
+fn tests() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for file in sources(&[".rs"]) {
+        let mut is_test = false;
+        for line in file.text.lines().map(str::trim) {
+            if line.starts_with("#[test") || line.starts_with("#[tokio::test") {
+                is_test = true;
+            } else if let Some(rest) = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "))
+                && std::mem::take(&mut is_test)
+            {
+                names.insert(rest.split('(').next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// The requirements that a test names: `h08_and_h12_…` names two, `h21_to_h24_…` four.
+fn named_by(test: &str) -> Vec<String> {
+    let id = |word: &str| {
+        let number = word.strip_prefix(['h', 's', 'p', 'k'])?;
+        let is_id = number.len() == 2 && number.bytes().all(|it| it.is_ascii_digit());
+        is_id.then(|| word.to_ascii_uppercase())
+    };
+    let words: Vec<&str> = test.split('_').collect();
+    let Some(first) = words.first().and_then(|it| id(it)) else { return Vec::new() };
+    match (words.get(1), words.get(2).and_then(|it| id(it))) {
+        (Some(&"and"), Some(second)) => vec![first, second],
+        (Some(&"to"), Some(last)) => {
+            let number = |id: &str| id[1..].parse::<u32>().unwrap_or_default();
+            (number(&first)..=number(&last)).map(|it| format!("{}{it:02}", &first[..1])).collect()
+        }
+        _ => vec![first],
+    }
+}
+
+#[test]
+fn every_requirement_has_a_test_that_exists() {
+    let table: BTreeMap<&str, &[&str]> = TABLE.iter().copied().collect();
+    assert_eq!(table.len(), TABLE.len(), "a requirement stands twice in the table");
+    let tests = tests();
+    let plan = (1..=15).map(|it| format!("P{it:02}"));
+    let required: Vec<String> = Rule::ALL.iter().map(|it| it.id().to_owned()).chain(plan).collect();
+    let mut wrong = Vec::new();
+    for id in required.iter().filter(|it| table.get(it.as_str()).is_none_or(|it| it.is_empty())) {
+        wrong.push(format!("{id} has no test"));
+    }
+    for (id, names) in TABLE {
+        for name in names.iter().filter(|it| !tests.contains(**it)) {
+            wrong.push(format!("{id} names {name}, which is not a test"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_test_that_names_a_requirement_stands_in_the_table() {
+    let mut wrong = Vec::new();
+    for test in tests() {
+        for id in named_by(&test) {
+            let row = TABLE.iter().find(|it| it.0 == id);
+            if row.is_none_or(|it| !it.1.contains(&test.as_str())) {
+                wrong.push(format!("{test} names {id} and is not in its row"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,70 @@
+//! The project's own sources, read as text.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A source file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path from the root, with `/`.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Folders that hold no sources of this project.
+const SKIPPED: [&str; 6] = ["node_modules", "target", "dist", "gen", "permissions", ".git"];
+
+/// The root of the project.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Every file of the project with one of these endings, in the order of their paths.
+///
+/// # Panics
+/// If the project cannot be read.
+pub fn sources(endings: &[&str]) -> Vec<Source> {
+    let root = root();
+    let mut found = Vec::new();
+    collect(&root, &root, endings, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(!found.is_empty(), "no files ending in {endings:?} under {}", root.display());
+    found
+}
+
+fn collect(root: &Path, dir: &Path, endings: &[&str], found: &mut Vec<Source>) {
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().unwrap().is_dir() {
+            if !SKIPPED.contains(&name.as_str()) && !name.starts_with("target-") {
+                collect(root, &path, endings, found);
+            }
+        } else if endings.iter().any(|it| name.ends_with(it)) {
+            let text = fs::read_to_string(&path).unwrap();
+            let path = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+            found.push(Source { path, text });
+        }
+    }
+}
+
+impl Source {
+    /// Its lines without comments, with their numbers.
+    pub fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let numbered = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        numbered.filter(|(_, line)| {
+            let line = line.trim_start();
+            !line.starts_with("//") && !line.starts_with('*') && !line.starts_with("/*")
+        })
+    }
+
+    /// Its lines before the tests that stand at its end.
+    pub fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let tests_at = self.text.lines().position(|it| it.trim() == "#[cfg(test)]").unwrap_or(usize::MAX);
+        self.code_lines().take_while(move |(number, _)| *number <= tests_at)
+    }
+}
