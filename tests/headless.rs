@@ -1,4 +1,8 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod plan;
 mod rules;
 mod tidy;
+
+/// The one program, under a name that these tests can start.
+const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
