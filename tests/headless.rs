@@ -1,5 +1,7 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod misbehaviour;
+mod model_trouble;
 mod plan;
 mod rules;
 mod tidy;

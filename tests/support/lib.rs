@@ -14,6 +14,7 @@ pub mod http;
 pub mod invariants;
 pub mod peers;
 pub mod scripted_model;
+pub mod scripted_server;
 pub mod stage;
 pub mod tree;
 pub mod window;

@@ -69,6 +69,8 @@ enum Step {
     Silence,
     /// The connection breaks.
     Break,
+    /// Numbered words, until the host hangs up.
+    Words,
 }
 
 /// What the model does with one request.
@@ -111,6 +113,11 @@ pub fn refuse(status: u16, body: &str) -> Answer {
 /// Says nothing, for as long as the connection stands.
 pub fn stall() -> Answer {
     Answer::new().step(Step::Silence)
+}
+
+/// Speaks until the host hangs up: `word 0 `, `word 1 `, …, one event each.
+pub fn speak_without_end() -> Answer {
+    Answer::new().step(Step::Words)
 }
 
 /// Begins to speak and breaks off in the middle of an event.
@@ -160,6 +167,17 @@ impl Answer {
     #[must_use]
     pub fn finish(self, reason: &'static str) -> Self {
         self.step(Step::Finish(reason))
+    }
+
+    /// The same answer with another reason of its end.
+    #[must_use]
+    pub fn ending(mut self, reason: &'static str) -> Self {
+        for step in &mut self.steps {
+            if let Step::Finish(old) = step {
+                *old = reason;
+            }
+        }
+        self
     }
 
     /// Puts another answer's pieces in front.
@@ -398,6 +416,13 @@ impl Writer<'_> {
                 Step::Silence => {
                     gone(stream).await;
                     return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                Step::Words => {
+                    for number in 0_u64.. {
+                        self.event(stream, json!({"content": format!("word {number} ")}), None).await?;
+                        // The pace of a model; without it a second of speech fills any context.
+                        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    }
                 }
                 // Chunks without their end: the host must not take this for a whole answer.
                 Step::Break => return Ok(()),
