@@ -1,8 +1,10 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod kept;
 mod misbehaviour;
 mod model_trouble;
 mod plan;
+mod reports;
 mod rules;
 mod tidy;
 

@@ -197,9 +197,7 @@ async fn a_call_that_hangs_is_cancelled_and_its_turn_goes_on() {
 pub(super) async fn running_call(stage: &Stage) -> String {
     let id = stage
         .told(|event| match event {
-            usher_host::conversation::HostEvent::Item { call: Some(call), .. } if call.requested.is_some() => {
-                Some(call.id.clone())
-            }
+            usher_host::conversation::HostEvent::Item { call: Some(call), .. } => Some(call.id.clone()),
             _ => None,
         })
         .await;

@@ -15,8 +15,9 @@ use usher_protocol::{
 };
 use usher_tests::{
     canaries::fresh_seed,
+    scripted_server::Script,
     scripted_model::{call, say, ScriptedModel},
-    stage::{SERVER, Setting, Stage, bodies, canary, rules, model_that_calls, reach, the_call, within},
+    stage::{SERVER, Setting, Stage, bodies, canary, ledger, rules, model_that_calls, reach, the_call, within},
 };
 
 use super::CHILD;
@@ -151,6 +152,42 @@ async fn p02_a_script_receives_the_programmatic_output_and_the_model_what_it_ret
         user: nothing
         script: programmatic-structured
         view: nothing"#]].assert_eq(&reach(&seed, &consumers));
+}
+
+#[tokio::test]
+async fn h15_a_schema_that_the_model_plans_with_is_the_one_that_will_be_requested() {
+    let seed = fresh_seed();
+    let stage = Stage::open(&Setting::sample(CHILD, &["--canaries", &seed])).await;
+    stage.ready(SERVER).await;
+    let mut lines = Vec::new();
+    for mode in [Mode::Chat, Mode::Data, Mode::Code] {
+        let model = ScriptedModel::start([say(["Hello."])]).await;
+        let conversation = stage.conversation(mode, &model).await;
+        stage.turn(&conversation, "Hello").await;
+        model.assert_orderly();
+        lines.push(reach(&seed, &[(mode.name(), &bodies(&model))]));
+    }
+    // A schema's own words do not stand in TypeScript; its shape does.
+    let types = stage.host.script_types(&stage.conversation(Mode::Code, &ScriptedModel::start([]).await).await).await;
+    assert!(types.unwrap().contains("search_customers"));
+    expect![[""]].assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn h32_a_refused_selection_is_told_and_nothing_else_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let declared = r#"{"outputVariants":[{"audience":"assistant","format":"content"},
+        {"audience":"assistant","format":"structured","schema":{"type":"object"}}]}"#;
+    let script = Script::new(Revision::NEWEST.as_str()).refusing("search", declared, -32602, "no such selector");
+    let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+    stage.ready(SERVER).await;
+    let model = model_that_calls("search", json!({})).await;
+    let conversation = stage.conversation(Mode::Data, &model).await;
+    let opened = stage.turn(&conversation, "Search.").await;
+    model.assert_orderly();
+    let calls = stage.host.wire_lines(Some(SERVER), 0, 1_000);
+    assert_eq!(calls.iter().filter(|it| it.title == "tools/call").count(), 1, "it is not tried with another selection");
+    expect![[""]].assert_eq(&format!("{}\n{}", ledger(&opened).join("\n"), model.received()[1].last_results().join("\n")));
 }
 
 #[tokio::test]
@@ -333,7 +370,7 @@ async fn p11_programmatic_and_app_schemas_are_validated_independently() {
         assert_eq!(broken_schemas(&scene.opened), broken, "{switch}");
     }
     for (switch, broken) in
-        [("--violate-programmatic", "programmatic/structured: /records/0/note"), ("--violate-ui", "")]
+        [("--violate-programmatic", "programmatic/structured: /note"), ("--violate-ui", "")]
     {
         let stage = Stage::open(&Setting::sample(CHILD, &[switch])).await;
         stage.ready(SERVER).await;

@@ -93,6 +93,14 @@ pub fn call<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Answer {
     answer.finish("tool_calls")
 }
 
+/// Calls of tools by their names on the wire, without arguments.
+pub fn call_all(wire_names: &[String]) -> Answer {
+    let answer = wire_names.iter().fold(Answer::new(), |answer, name| {
+        answer.step(Step::Call { tool: name.clone(), arguments: "{}".to_owned(), offered: false })
+    });
+    answer.finish("tool_calls")
+}
+
 /// A call of an offered tool with arguments that need not be JSON.
 pub fn call_with_text(tool: &str, arguments: &str) -> Answer {
     let step = Step::Call { tool: tool.to_owned(), arguments: arguments.to_owned(), offered: true };

@@ -185,6 +185,8 @@ impl Host {
         }
         self.approve(live, order, call, &tool).await?;
         self.record_view(live, call, &tool);
+        // What is asked for is shown while the call runs, and so is its View.
+        self.keep_call(live, call).await;
         let raw = self.send_call(live, order, call, &connection, &selection).await?;
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
