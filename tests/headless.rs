@@ -9,4 +9,4 @@ mod rules;
 mod tidy;
 
 /// The one program, under a name that these tests can start.
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
+pub(crate) const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");

@@ -11,7 +11,7 @@ use usher_engine::Mode;
 use usher_host::conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody};
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say, speak_without_end},
-    stage::{SERVER, Setting, Stage, the_call},
+    stage::{SERVER, Setting, Stage, the_call, within},
 };
 
 use super::CHILD;
@@ -22,7 +22,9 @@ async fn a_restart_shows_everything_again() {
     let stage = Stage::open(&setting).await;
     stage.ready(SERVER).await;
     let model = ScriptedModel::start([
-        say(["Before. "]).after(call([("search_customers", json!({"query": "Globex"}))])).ending("tool_calls"),
+        say(["Before. "])
+            .after(call([("search_customers", json!({"query": "Globex"}))]))
+            .ending("tool_calls"),
         call([("make_images", json!({"prompt": "the sea"}))]),
         say(["Here they are."]),
         say(["Still here."]),
@@ -68,7 +70,12 @@ async fn a_restart_shows_everything_again() {
     assert_eq!(last.body.as_bytes(), received[2].body);
     // And it goes on where it was.
     stage.host.enable_server(SERVER, true).await.unwrap();
-    stage.ready(SERVER).await;
+    within(async {
+        while stage.host.server_ready(SERVER).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     stage.turn(&conversation, "Are you there?").await;
     assert_eq!(stage.failure(&conversation).await, None);
     model.assert_orderly();
@@ -93,7 +100,9 @@ async fn a_call_waits_for_the_user_and_does_what_they_say() {
     .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     let mut seen = Vec::new();
-    for (answer, state) in [(ApprovalChoice::Refuse, CallState::Refused), (ApprovalChoice::Once, CallState::Done)] {
+    for (answer, state) in
+        [(ApprovalChoice::Refuse, CallState::Refused), (ApprovalChoice::Once, CallState::Done)]
+    {
         stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
         let id = stage
             .told(|event| match event {
@@ -185,7 +194,8 @@ async fn a_call_that_a_kill_interrupted_has_a_result_in_the_next_request() {
     let setting = Setting::sample(CHILD, &["--hang"]);
     let stage = Stage::open(&setting).await;
     stage.ready(SERVER).await;
-    let model = ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Yes."])]).await;
+    let model =
+        ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Yes."])]).await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
     super::misbehaviour::running_call(&stage).await;

@@ -19,7 +19,8 @@ async fn outcome(mode: Mode, switches: &[&str]) -> String {
     let stage = Stage::open(&Setting::sample(CHILD, switches)).await;
     stage.ready(SERVER).await;
     let query = json!({"query": "Globex"});
-    let model = ScriptedModel::start([call([("search_customers", query)]), say(["Done."]), say(["Yes."])]).await;
+    let model =
+        ScriptedModel::start([call([("search_customers", query)]), say(["Done."]), say(["Yes."])]).await;
     let conversation = stage.conversation(mode, &model).await;
     let opened = stage.turn(&conversation, "Search.").await;
     assert_eq!(stage.failure(&conversation).await, None, "{switches:?}");
@@ -61,17 +62,21 @@ async fn each_defect_of_an_output_is_named_by_its_rule() {
         --violate-ui → H04 | done | I found 37 Globex customer records. The three most recently acti
         --mirrored-text → H19 | done | I found 37 Globex customer records. The three most recently acti
         --empty-outputs → H26 H27 H19 | done | The tool finished and returned nothing.
-        --meta-secrets → H26 | done | I found 37 Globex customer records. The three most recently acti"#]].assert_eq(&lines.join("\n"));
+        --meta-secrets → H26 | done | I found 37 Globex customer records. The three most recently acti"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test]
 async fn each_defect_of_a_declaration_is_named_by_its_rule() {
     let mut lines = Vec::new();
-    for switch in ["--no-output-variants", "--no-assistant-content", "--duplicate-pair", "--unnegotiated-audience"] {
+    for switch in
+        ["--no-output-variants", "--no-assistant-content", "--duplicate-pair", "--unnegotiated-audience"]
+    {
         let stage = Stage::open(&Setting::sample(CHILD, &[switch])).await;
         let status = stage.ready(SERVER).await;
         let rejected = status.rejected.iter().map(|it| format!("rejected {:?}", it.rule));
-        let marked = status.tools.iter().flat_map(|it| &it.defects).map(|it| format!("usable, but {:?}", it.rule));
+        let marked =
+            status.tools.iter().flat_map(|it| &it.defects).map(|it| format!("usable, but {:?}", it.rule));
         let found: Vec<String> = rejected.chain(marked).collect();
         lines.push(format!("{switch} → {}", found.join(", ")));
     }
@@ -79,7 +84,8 @@ async fn each_defect_of_a_declaration_is_named_by_its_rule() {
         --no-output-variants → rejected Some(H09)
         --no-assistant-content → rejected Some(H07)
         --duplicate-pair → rejected Some(H06)
-        --unnegotiated-audience → usable, but Some(H08)"#]].assert_eq(&lines.join("\n"));
+        --unnegotiated-audience → usable, but Some(H08)"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test]
@@ -101,7 +107,8 @@ async fn a_broken_wire_costs_its_call_and_nothing_else() {
         --malformed-line →  | failed | The call failed: the server could not be reached or refused the 
         --invalid-utf8 →  | done | ��I found 37 Globex customer records. The three most recently ac
         --flood 20000 →  | done | I found 37 Globex customer records. The three most recently acti
-        --crash-on-call →  | failed | The call failed: the server could not be reached or refused the "#]].assert_eq(&lines.join("\n"));
+        --crash-on-call →  | failed | The call failed: the server could not be reached or refused the "#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 /// How a server of another time is met.
@@ -112,7 +119,9 @@ async fn negotiated(switches: &[&str], expected: Expect) {
     let status = stage.ready(SERVER).await;
     let revision = status.revision.map(|it| it.to_string()).unwrap_or_default();
     expected.assert_eq(&format!("{revision}\n{}", status.negotiation.join("\n")));
-    let model = ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Done."])]).await;
+    let model =
+        ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Done."])])
+            .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.turn(&conversation, "Search.").await;
     model.assert_orderly();
@@ -121,29 +130,41 @@ async fn negotiated(switches: &[&str], expected: Expect) {
 
 #[tokio::test]
 async fn servers_of_every_era_are_met_and_each_step_is_told() {
-    negotiated(&[], expect![[r#"
+    negotiated(
+        &[],
+        expect![[r#"
         2026-12-01
         Asked server/discover under 2026-12-01.
-        usher-sample speaks 2026-12-01."#]]).await;
-    negotiated(&["--only", "2026-07-28"], expect![[r#"
+        usher-sample speaks 2026-12-01."#]],
+    )
+    .await;
+    negotiated(
+        &["--only", "2026-07-28"],
+        expect![[r#"
         2026-07-28
         Asked server/discover under 2026-12-01.
         The server does not speak 2026-12-01; it speaks 2026-07-28.
         Asked server/discover under 2026-07-28.
-        usher-sample speaks 2026-07-28."#]]).await;
+        usher-sample speaks 2026-07-28."#]],
+    )
+    .await;
     negotiated(&["--only", "2025-11-25", "--discover-empty"], expect![[r#"
         2025-11-25
         Asked server/discover under 2026-12-01.
         The answer to server/discover is not one (missing field `supportedVersions` at line 1 column 2); trying the handshake.
         Sent initialize, offering 2025-11-25.
         usher-sample speaks 2025-11-25."#]]).await;
-    negotiated(&["--only", "2025-06-18", "--discover-silent"], expect![[r#"
+    negotiated(
+        &["--only", "2025-06-18", "--discover-silent"],
+        expect![[r#"
         2025-06-18
         Asked server/discover under 2026-12-01.
         No answer within 0.5 s; trying the handshake as well.
         Sent initialize, offering 2025-11-25.
         The server answered initialize with 2025-06-18.
-        usher-sample speaks 2025-06-18."#]]).await;
+        usher-sample speaks 2025-06-18."#]],
+    )
+    .await;
     negotiated(&["--only", "2025-03-26", "--exit-on-unknown"], expect![[r#"
         2025-03-26
         Asked server/discover under 2026-12-01.
@@ -161,7 +182,10 @@ async fn a_server_that_cannot_start_is_told_and_the_conversation_goes_on() {
             .told(|event| match event {
                 usher_host::conversation::HostEvent::Server(status) => match &status.state {
                     ServerPhase::Failed(what, todo) => Some((what.clone(), todo.clone())),
-                    ServerPhase::Off | ServerPhase::Starting | ServerPhase::Ready | ServerPhase::Restarting(_) => None,
+                    ServerPhase::Off
+                    | ServerPhase::Starting
+                    | ServerPhase::Ready
+                    | ServerPhase::Restarting(_) => None,
                 },
                 _ => None,
             })
@@ -179,7 +203,9 @@ async fn a_server_that_cannot_start_is_told_and_the_conversation_goes_on() {
 async fn a_call_that_hangs_is_cancelled_and_its_turn_goes_on() {
     let stage = Stage::open(&Setting::sample(CHILD, &["--hang"])).await;
     stage.ready(SERVER).await;
-    let model = ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["I see."])]).await;
+    let model =
+        ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["I see."])])
+            .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
     let call_id = running_call(&stage).await;
@@ -187,9 +213,11 @@ async fn a_call_that_hangs_is_cancelled_and_its_turn_goes_on() {
     let opened = stage.ended(&conversation).await;
     assert_eq!(the_call(&opened).state.word(), "cancelled");
     model.assert_orderly();
-    expect![[""]].assert_eq(&model.received()[1].last_results().join("\n"));
+    expect!["The user stopped this call before it finished. There is no result."]
+        .assert_eq(&model.received()[1].last_results().join("\n"));
     let sent = stage.host.wire_lines(Some(SERVER), 0, 10_000);
-    let was_told = sent.iter().any(|it| it.channel == Channel::ToServer && it.text.contains("notifications/cancelled"));
+    let was_told =
+        sent.iter().any(|it| it.channel == Channel::ToServer && it.text.contains("notifications/cancelled"));
     assert!(was_told, "the server is told");
 }
 
@@ -236,5 +264,9 @@ async fn a_late_answer_of_a_cancelled_call_reaches_nobody() {
     let canary = usher_tests::stage::canary("assistant-content", &seed);
     assert_eq!(forms_in(&bodies(&model), &canary), []);
     let opened = stage.opened(&conversation).await;
-    assert!(!ledger(&opened).iter().any(|it| it.contains("search_customers to the model")), "{:#?}", ledger(&opened));
+    assert!(
+        !ledger(&opened).iter().any(|it| it.contains("search_customers to the model")),
+        "{:#?}",
+        ledger(&opened)
+    );
 }

@@ -7,7 +7,9 @@ use serde_json::json;
 use usher_engine::Mode;
 use usher_host::conversation::{HostEvent, ItemBody, TurnState};
 use usher_tests::{
-    scripted_model::{Answer, Gate, ScriptedModel, call, call_unknown, call_with_text, half_event, refuse, say, stall},
+    scripted_model::{
+        Answer, Gate, ScriptedModel, call, call_unknown, call_with_text, half_event, refuse, say, stall,
+    },
     stage::{SERVER, Setting, Stage, within},
 };
 
@@ -89,10 +91,13 @@ async fn half_an_answer_is_kept_and_not_taken_for_a_whole_one() {
     check(Answer::new().text(["No end"]), expect![[r#"
         The answer was cut off before it was complete. What arrived is kept. A call that was not complete was not made. Try again.
         kept: Hello | No end"#]]).await;
-    check(Answer::new().text(["Odd "]).bytes(b"data: {nonsense}\n\n").text(["but whole"]).finish("stop"), expect![[r#"
+    check(
+        Answer::new().text(["Odd "]).bytes(b"data: {nonsense}\n\n").text(["but whole"]).finish("stop"),
+        expect![[r#"
         no failure
-        kept: Hello | Odd but whole"#]])
-        .await;
+        kept: Hello | Odd but whole"#]],
+    )
+    .await;
     check(Answer::new().text(["One"]).bytes(b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n"), expect![[r#"
         The provider reported an error while it answered: overloaded What arrived is kept. A call that was not complete was not made. Try again.
         kept: Hello | One"#]]).await;
@@ -114,14 +119,34 @@ async fn told(wrong: Answer, expected: Expect) {
 
 #[tokio::test]
 async fn calls_that_cannot_be_made_are_told_to_the_model_and_not_made() {
-    told(call_unknown("sample__no_such_tool"), expect!["No tool of this name was offered. Nothing was called."]).await;
-    told(call_with_text("search_customers", r#"{"query": "Glo"#), expect!["The arguments were not one JSON object, so the tool was not called."]).await;
-    told(call_with_text("search_customers", r#"["Globex"]"#), expect!["The arguments were not one JSON object, so the tool was not called."]).await;
-    told(call([("search_customers", json!({"query": 7}))]), expect![[r#"
+    told(
+        call_unknown("sample__no_such_tool"),
+        expect!["No tool of this name was offered. Nothing was called."],
+    )
+    .await;
+    told(
+        call_with_text("search_customers", r#"{"query": "Glo"#),
+        expect!["The arguments were not one JSON object, so the tool was not called."],
+    )
+    .await;
+    told(
+        call_with_text("search_customers", r#"["Globex"]"#),
+        expect!["The arguments were not one JSON object, so the tool was not called."],
+    )
+    .await;
+    told(
+        call([("search_customers", json!({"query": 7}))]),
+        expect![[r#"
         The arguments do not fit the tool's input schema, so the tool was not called:
-        /query: 7 is not of type "string""#]]).await;
+        /query: 7 is not of type "string""#]],
+    )
+    .await;
     // An app-only tool is not one that the model may call, even if it guesses the name.
-    told(call_unknown("sample__refresh_dashboard"), expect!["No tool of this name was offered. Nothing was called."]).await;
+    told(
+        call_unknown("sample__refresh_dashboard"),
+        expect!["No tool of this name was offered. Nothing was called."],
+    )
+    .await;
     // Host control data is not an argument (rule H14).
     told(
         call([("make_images", json!({"requestedOutputs": [{"audience": "user", "format": "content"}]}))]),

@@ -15,9 +15,11 @@ use usher_protocol::{
 };
 use usher_tests::{
     canaries::fresh_seed,
+    scripted_model::{ScriptedModel, call, say},
     scripted_server::Script,
-    scripted_model::{call, say, ScriptedModel},
-    stage::{SERVER, Setting, Stage, bodies, canary, ledger, rules, model_that_calls, reach, the_call, within},
+    stage::{
+        SERVER, Setting, Stage, bodies, canary, ledger, model_that_calls, reach, rules, the_call, within,
+    },
 };
 
 use super::CHILD;
@@ -67,7 +69,8 @@ impl Scene {
         );
         let user = self.stage.user_sees(&self.conversation).await;
         let view = self.stage.views_receive(&self.conversation).await;
-        let consumers: [(&str, &[u8]); 3] = [("model", &bodies(&self.model)), ("user", &user), ("view", &view)];
+        let consumers: [(&str, &[u8]); 3] =
+            [("model", &bodies(&self.model)), ("user", &user), ("view", &view)];
         let rules = rules(&self.opened).join(" ");
         expected.assert_eq(&format!("asked: {asked}\n{}\nrules: {rules}", reach(&self.seed, &consumers)));
     }
@@ -98,7 +101,11 @@ async fn connection(switches: &[&str], options: ConnectionOptions) -> Connection
 }
 
 fn request(tool: &str, arguments: Value, requested: Option<&[Selector]>) -> CallRequest {
-    CallRequest { name: tool.to_owned(), arguments: arguments.into(), requested: requested.map(<[_]>::to_vec) }
+    CallRequest {
+        name: tool.to_owned(),
+        arguments: arguments.into(),
+        requested: requested.map(<[_]>::to_vec),
+    }
 }
 
 #[tokio::test]
@@ -111,12 +118,14 @@ async fn p01_a_conversational_call_gives_the_model_its_content() {
         choose("search_customers", &[Selector::ASSISTANT_CONTENT]),
     )
     .await;
-    scene.check(expect![[r#"
+    scene
+        .check(expect![[r#"
         asked: assistant/content
         model: assistant-content
         user: nothing
         view: nothing
-        rules: H26"#]]).await;
+        rules: H26"#]])
+        .await;
     // The model's tool message is the very text that the server made for it.
     let result = &scene.model.received()[1].last_results()[0];
     assert!(result.contains(&canary("assistant-content", &scene.seed)), "{result}");
@@ -136,8 +145,13 @@ async fn p02_a_script_receives_the_programmatic_output_and_the_model_what_it_ret
     assert_eq!(model.received()[0].offered(), ["run_script"]);
     let keys: u32 = model.received()[1].last_results()[0].parse().unwrap();
     assert!(keys > 0);
-    let asked: Vec<String> =
-        opened.calls.values().filter_map(|it| it.requested.as_ref()).flatten().map(ToString::to_string).collect();
+    let asked: Vec<String> = opened
+        .calls
+        .values()
+        .filter_map(|it| it.requested.as_ref())
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(asked, ["programmatic/structured"]);
 
     // The user's own script receives the same value, digits and all.
@@ -145,13 +159,18 @@ async fn p02_a_script_receives_the_programmatic_output_and_the_model_what_it_ret
         stage.script(&conversation, "return await tools.sample.search_customers({query: 'Globex'})").await;
     let user = stage.user_sees(&conversation).await;
     let view = stage.views_receive(&conversation).await;
-    let consumers: [(&str, &[u8]); 4] =
-        [("model", &bodies(&model)), ("user", &user), ("script", returned.as_ref().unwrap().as_bytes()), ("view", &view)];
+    let consumers: [(&str, &[u8]); 4] = [
+        ("model", &bodies(&model)),
+        ("user", &user),
+        ("script", returned.as_ref().unwrap().as_bytes()),
+        ("view", &view),
+    ];
     expect![[r#"
         model: nothing
         user: nothing
         script: programmatic-structured
-        view: nothing"#]].assert_eq(&reach(&seed, &consumers));
+        view: nothing"#]]
+    .assert_eq(&reach(&seed, &consumers));
 }
 
 #[tokio::test]
@@ -159,18 +178,20 @@ async fn h15_a_schema_that_the_model_plans_with_is_the_one_that_will_be_requeste
     let seed = fresh_seed();
     let stage = Stage::open(&Setting::sample(CHILD, &["--canaries", &seed])).await;
     stage.ready(SERVER).await;
-    let mut lines = Vec::new();
-    for mode in [Mode::Chat, Mode::Data, Mode::Code] {
+    for (mode, is_code) in [(Mode::Chat, false), (Mode::Data, false), (Mode::Code, true)] {
         let model = ScriptedModel::start([say(["Hello."])]).await;
         let conversation = stage.conversation(mode, &model).await;
         stage.turn(&conversation, "Hello").await;
         model.assert_orderly();
-        lines.push(reach(&seed, &[(mode.name(), &bodies(&model))]));
+        let body = String::from_utf8(bodies(&model)).unwrap();
+        // Names of fields that stand in one schema only: of the script's variant, the model's, and the user's.
+        assert_eq!(body.contains("provenance"), is_code, "{body}");
+        for other in ["mostRecentlyActive", "accountNumber"] {
+            assert!(!body.contains(other), "{other} in {body}");
+        }
+        let types = stage.host.script_types(&conversation).await.unwrap();
+        assert!(types.contains("provenance") && !types.contains("accountNumber"), "{types}");
     }
-    // A schema's own words do not stand in TypeScript; its shape does.
-    let types = stage.host.script_types(&stage.conversation(Mode::Code, &ScriptedModel::start([]).await).await).await;
-    assert!(types.unwrap().contains("search_customers"));
-    expect![[""]].assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test]
@@ -178,7 +199,8 @@ async fn h32_a_refused_selection_is_told_and_nothing_else_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let declared = r#"{"outputVariants":[{"audience":"assistant","format":"content"},
         {"audience":"assistant","format":"structured","schema":{"type":"object"}}]}"#;
-    let script = Script::new(Revision::NEWEST.as_str()).refusing("search", declared, -32602, "no such selector");
+    let script =
+        Script::new(Revision::NEWEST.as_str()).refusing("search", declared, -32602, "no such selector");
     let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
     stage.ready(SERVER).await;
     let model = model_that_calls("search", json!({})).await;
@@ -186,8 +208,19 @@ async fn h32_a_refused_selection_is_told_and_nothing_else_is_asked_for() {
     let opened = stage.turn(&conversation, "Search.").await;
     model.assert_orderly();
     let calls = stage.host.wire_lines(Some(SERVER), 0, 1_000);
-    assert_eq!(calls.iter().filter(|it| it.title == "tools/call").count(), 1, "it is not tried with another selection");
-    expect![[""]].assert_eq(&format!("{}\n{}", ledger(&opened).join("\n"), model.received()[1].last_results().join("\n")));
+    assert_eq!(
+        calls.iter().filter(|it| it.title == "tools/call").count(),
+        1,
+        "it is not tried with another selection"
+    );
+    expect![[r#"
+        sample / search asked for 1 of 2 variants in mode Data: assistant/structured
+        allowed: you allowed this server
+        the server refused the call: no such selector [H32]
+        The call failed: the server could not be reached or refused the request. There is no result.
+
+        no such selector"#]]
+    .assert_eq(&format!("{}\n{}", ledger(&opened).join("\n"), model.received()[1].last_results().join("\n")));
 }
 
 #[tokio::test]
@@ -200,12 +233,14 @@ async fn p03_a_data_call_gives_the_model_structured_data() {
         choose("search_customers", &[Selector::ASSISTANT_STRUCTURED]),
     )
     .await;
-    scene.check(expect![[r#"
+    scene
+        .check(expect![[r#"
         asked: assistant/structured
         model: assistant-structured
         user: nothing
         view: nothing
-        rules: H26"#]]).await;
+        rules: H26"#]])
+        .await;
     let result = &scene.model.received()[1].last_results()[0];
     assert!(serde_json::from_str::<Value>(result).is_ok(), "the model reads the JSON alone: {result}");
 }
@@ -213,12 +248,14 @@ async fn p03_a_data_call_gives_the_model_structured_data() {
 #[tokio::test]
 async fn p04_media_for_the_user_are_shown_and_cost_the_model_nothing() {
     let scene = Scene::play(Mode::Chat, "make_images", json!({"prompt": "the sea"}), &[]).await;
-    scene.check(expect![[r#"
+    scene
+        .check(expect![[r#"
         asked: assistant/content + user/content
         model: assistant-content
         user: user-content
         view: nothing
-        rules: H26"#]]).await;
+        rules: H26"#]])
+        .await;
     let handle = the_call(&scene.opened)
         .deliveries
         .iter()
@@ -235,20 +272,24 @@ async fn p04_media_for_the_user_are_shown_and_cost_the_model_nothing() {
         image/png true
         image/webp true
         audio/wav true
-        text/markdown false"#]].assert_eq(&pictures.join("\n"));
+        text/markdown false"#]]
+    .assert_eq(&pictures.join("\n"));
     assert!(bodies(&scene.model).len() < 64 * 1024, "no picture travelled to the model");
 }
 
 #[tokio::test]
 async fn p05_a_table_for_the_user_is_shown_and_the_model_is_told_so() {
     let scene = Scene::play(Mode::Present, "search_customers", customers(), &[]).await;
-    scene.check(expect![[r#"
+    scene
+        .check(expect![[r#"
         asked: user/structured
         model: nothing
         user: user-structured
         view: nothing
-        rules: H26"#]]).await;
-    expect!["The output was shown to the user. It is not repeated here."].assert_eq(&scene.model.received()[1].last_results().join("\n"));
+        rules: H26"#]])
+        .await;
+    expect!["The output was shown to the user. It is not repeated here."]
+        .assert_eq(&scene.model.received()[1].last_results().join("\n"));
     let how: Vec<&str> = the_call(&scene.opened).deliveries.iter().map(|it| it.how.as_str()).collect();
     expect!["as a table, 37 rows"].assert_eq(&how.join("\n"));
 }
@@ -256,12 +297,14 @@ async fn p05_a_table_for_the_user_is_shown_and_the_model_is_told_so() {
 #[tokio::test]
 async fn p06_an_apps_call_gives_the_model_prose_and_the_view_its_data() {
     let scene = Scene::play(Mode::App, "show_dashboard", json!({}), &[]).await;
-    scene.check(expect![[r#"
+    scene
+        .check(expect![[r#"
         asked: assistant/content + io.modelcontextprotocol/ui/structured
         model: assistant-content
         user: nothing
         view: ui-structured, uimeta
-        rules: H26"#]]).await;
+        rules: H26"#]])
+        .await;
 }
 
 #[tokio::test]
@@ -294,7 +337,8 @@ async fn p08_a_view_calls_an_app_only_tool_and_receives_its_own_output() {
     let params = json!({"name": "refresh_dashboard", "arguments": {}}).to_string();
     let reply = within(scene.stage.host.view_request(&view, "tools/call", &params)).await.unwrap();
     let ViewReply::Result(result) = reply else { panic!("{reply:?}") };
-    expect!["view: ui-structured, uimeta"].assert_eq(&reach(&scene.seed, &[("view", result.get().as_bytes())]));
+    expect!["view: ui-structured, uimeta"]
+        .assert_eq(&reach(&scene.seed, &[("view", result.get().as_bytes())]));
     let opened = scene.stage.opened(&scene.conversation).await;
     let asked: Vec<String> = opened
         .calls
@@ -304,7 +348,8 @@ async fn p08_a_view_calls_an_app_only_tool_and_receives_its_own_output() {
         .collect();
     expect![[r#"View Some("io.modelcontextprotocol/ui/structured")"#]].assert_eq(&asked.join("\n"));
     // Neither the model nor a script may call it.
-    let (refused, _) = scene.stage.script(&scene.conversation, "return await tools.sample.refresh_dashboard({})").await;
+    let (refused, _) =
+        scene.stage.script(&scene.conversation, "return await tools.sample.refresh_dashboard({})").await;
     assert!(refused.is_err(), "{refused:?}");
 }
 
@@ -312,7 +357,10 @@ async fn p08_a_view_calls_an_app_only_tool_and_receives_its_own_output() {
 async fn p09_an_app_only_tool_without_a_selection_gives_assistant_content() {
     let seed = fresh_seed();
     let connection = connection(&["--canaries", &seed], ConnectionOptions::default()).await;
-    let raw = connection.call(&request("refresh_dashboard", json!({}), None), CallOptions::default()).await.unwrap();
+    let raw = connection
+        .call(&request("refresh_dashboard", json!({}), None), CallOptions::default())
+        .await
+        .unwrap();
     let (outcome, _) = decode_outcome(connection.revision(), &raw).unwrap();
     let OutcomeBody::Outputs { parts, .. } = outcome.body else { panic!("{raw}") };
     let selectors: Vec<String> = parts.iter().map(|it| it.selector.to_string()).collect();
@@ -344,8 +392,10 @@ async fn p10_undeclared_and_unnegotiated_selectors_are_rejected() {
     model.assert_orderly();
     assert!(!model.received()[0].offered().iter().any(|it| it.contains("search_customers")));
     let previews = stage.host.preview_selection(&conversation).await.unwrap();
-    let told = previews.into_iter().find(|it| it.tool.name == "search_customers").unwrap().selection.unwrap_err();
-    expect!["Some(H11) search_customers does not declare user/content"].assert_eq(&format!("{:?} {}", told.rule, told.text));
+    let told =
+        previews.into_iter().find(|it| it.tool.name == "search_customers").unwrap().selection.unwrap_err();
+    expect!["Some(H11) search_customers does not declare user/content"]
+        .assert_eq(&format!("{:?} {}", told.rule, told.text));
 }
 
 /// The payloads that do not fit the schema of their own variant, and where.
@@ -376,8 +426,9 @@ async fn p11_programmatic_and_app_schemas_are_validated_independently() {
         stage.ready(SERVER).await;
         let model = ScriptedModel::start([]).await;
         let conversation = stage.conversation(Mode::Chat, &model).await;
-        let (returned, _) =
-            stage.script(&conversation, "return await tools.sample.search_customers({query: 'Globex'})").await;
+        let (returned, _) = stage
+            .script(&conversation, "return await tools.sample.search_customers({query: 'Globex'})")
+            .await;
         assert!(returned.is_ok(), "a violation is told, and the value still delivered: {returned:?}");
         let opened = stage.opened(&conversation).await;
         assert_eq!(broken_schemas(&opened), broken, "{switch}");
@@ -414,7 +465,8 @@ async fn p13_declarations_and_results_are_projected_to_each_revision() {
         let (page, defects) = connection.list_tools().await.unwrap();
         assert_eq!(defects, []);
         let tool = page.tools.iter().find(|it| it.name == "search_customers").unwrap();
-        let raw = connection.call(&request("search_customers", customers(), None), CallOptions::default()).await;
+        let raw =
+            connection.call(&request("search_customers", customers(), None), CallOptions::default()).await;
         let crossed: [(&str, &[u8]); 2] =
             [("declared", tool.raw.get().as_bytes()), ("received", raw.as_ref().unwrap().get().as_bytes())];
         lines.push(format!("{revision}\n{}", reach(&seed, &crossed)));
@@ -435,7 +487,8 @@ async fn p13_declarations_and_results_are_projected_to_each_revision() {
         received: assistant-content, assistant-structured, meta, uimeta
         2026-12-01
         declared: schema-assistant, schema-user, schema-programmatic
-        received: assistant-content, meta, uimeta"#]].assert_eq(&lines.join("\n"));
+        received: assistant-content, meta, uimeta"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test]
@@ -453,30 +506,42 @@ async fn p14_a_tool_without_variants_is_rejected_under_2026_12_01() {
 async fn p15_unrequested_outputs_and_metadata_reach_nobody() {
     let switches = ["--unrequested-output", "--meta-secrets", "--mirrored-text"];
     for (mode, expected) in [
-        (Mode::Chat, expect![[r#"
+        (
+            Mode::Chat,
+            expect![[r#"
             asked: assistant/content + user/structured + io.modelcontextprotocol/ui/structured
             model: assistant-content
             user: user-structured
             view: ui-structured, uimeta
-            rules: H19 H26"#]]),
-        (Mode::Data, expect![[r#"
+            rules: H19 H26"#]],
+        ),
+        (
+            Mode::Data,
+            expect![[r#"
             asked: assistant/structured + user/structured + io.modelcontextprotocol/ui/structured
             model: assistant-structured
             user: user-structured
             view: ui-structured, uimeta
-            rules: H19 H26"#]]),
-        (Mode::Present, expect![[r#"
+            rules: H19 H26"#]],
+        ),
+        (
+            Mode::Present,
+            expect![[r#"
             asked: user/structured
             model: nothing
             user: user-structured
             view: nothing
-            rules: H19 H26"#]]),
-        (Mode::App, expect![[r#"
+            rules: H19 H26"#]],
+        ),
+        (
+            Mode::App,
+            expect![[r#"
             asked: assistant/content + io.modelcontextprotocol/ui/structured
             model: assistant-content
             user: nothing
             view: ui-structured, uimeta
-            rules: H19 H26"#]]),
+            rules: H19 H26"#]],
+        ),
     ] {
         let scene = Scene::play(mode, "search_customers", customers(), &switches).await;
         scene.check(expected).await;

@@ -34,7 +34,11 @@ async fn check(declaration: &str, result: &str, expected: Expect) {
     let user: Vec<&str> = user.lines().filter(|it| !["Call it.", "Done."].contains(it)).collect();
     let facts: Vec<String> = ledger(&opened)
         .into_iter()
-        .filter(|it| !it.contains("called without a selection") && !it.starts_with("allowed:") && !it.contains(" came:"))
+        .filter(|it| {
+            !it.contains("called without a selection")
+                && !it.starts_with("allowed:")
+                && !it.contains(" came:")
+        })
         .collect();
     expected.assert_eq(
         &format!(
@@ -50,18 +54,76 @@ async fn check(declaration: &str, result: &str, expected: Expect) {
 
 #[tokio::test]
 async fn structured_content_alone_reaches_the_model_and_the_user() {
-    check("{}", r#"{"content":[],"isError":false,"structuredContent":{"id":4021,"unit":7,"lat":10.5,"lon":-3.25}}"#, expect![[""]]).await;
-    check("{}", r#"{"content":[],"structuredContent":{"failures":[2],"summary":{"ok":0},"flag":false,"none":[]}}"#, expect![[""]]).await;
-    check("{}", r#"{"structuredContent":null,"content":[]}"#, expect![[""]]).await;
+    check(
+        "{}",
+        r#"{"content":[],"isError":false,"structuredContent":{"id":4021,"unit":7,"lat":10.5,"lon":-3.25}}"#,
+        expect![[r#"
+        done
+        model: {"id":4021,"unit":7,"lat":10.5,"lon":-3.25}
+        user: 
+        {"id":4021,"unit":7,"lat":10.5,"lon":-3.25}
+        structuredContent not validated: no schema is declared
+        structuredContent to the model, as JSON
+        structuredContent to you, as properties"#]],
+    )
+    .await;
+    check(
+        "{}",
+        r#"{"content":[],"structuredContent":{"failures":[2],"summary":{"ok":0},"flag":false,"none":[]}}"#,
+        expect![[r#"
+        done
+        model: {"failures":[2],"summary":{"ok":0},"flag":false,"none":[]}
+        user: 
+        {"failures":[2],"summary":{"ok":0},"flag":false,"none":[]}
+        structuredContent not validated: no schema is declared
+        structuredContent to the model, as JSON
+        structuredContent to you, as properties"#]],
+    )
+    .await;
+    check(
+        "{}",
+        r#"{"structuredContent":null,"content":[]}"#,
+        expect![[r#"
+        done
+        model: null
+        user: 
+        null
+        structuredContent not validated: no schema is declared
+        structuredContent to the model, as JSON
+        structuredContent to you, as JSON"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn text_beside_structured_content_is_not_lost() {
-    check("{}", r#"{"content":[{"type":"text","text":"The body of the document."}],"structuredContent":{"pages":3}}"#, expect![[""]]).await;
+    check(
+        "{}",
+        r#"{"content":[{"type":"text","text":"The body of the document."}],"structuredContent":{"pages":3}}"#,
+        expect![[r#"
+        done
+        model: The body of the document.
+        user: 
+        {"pages":3}
+        content to the model, one block
+        structuredContent not validated: no schema is declared
+        structuredContent to you, as properties"#]],
+    )
+    .await;
     check(
         "{}",
         r#"{"content":[{"type":"text","text":"IMPORTANT INSTRUCTION\n\n---\n{\"results\":[1]}"}],"structuredContent":{"results":[1]}}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: IMPORTANT INSTRUCTION
+
+            ---
+            {"results":[1]}
+            user: 
+            {"results":[1]}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as properties"#]],
     )
     .await;
 }
@@ -69,29 +131,133 @@ async fn text_beside_structured_content_is_not_lost() {
 #[tokio::test]
 async fn an_error_says_what_it_says() {
     let strict = r#"{"outputSchema":{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}}"#;
-    check(strict, r#"{"isError":true,"content":[{"type":"text","text":"database connection refused"}],"structuredContent":{"answer":42}}"#, expect![[""]]).await;
-    check(strict, r#"{"isError":true,"content":[{"type":"text","text":"no such key"}],"structuredContent":{"error":{"code":"E404"}}}"#, expect![[""]]).await;
+    check(strict, r#"{"isError":true,"content":[{"type":"text","text":"database connection refused"}],"structuredContent":{"answer":42}}"#, expect![[r#"
+        tool_error
+        model: The tool reported an error:
+        database connection refused
+        user: 
+        {"answer":42}
+        [{"type":"text","text":"database connection refused"}]
+        content to the model, one block
+        structuredContent not validated: an error need not fit the schema of a success
+        structuredContent to you, as properties
+        content to you, in the transcript"#]]).await;
+    check(strict, r#"{"isError":true,"content":[{"type":"text","text":"no such key"}],"structuredContent":{"error":{"code":"E404"}}}"#, expect![[r#"
+        tool_error
+        model: The tool reported an error:
+        no such key
+        user: 
+        {"error":{"code":"E404"}}
+        [{"type":"text","text":"no such key"}]
+        content to the model, one block
+        structuredContent not validated: an error need not fit the schema of a success
+        structuredContent to you, as properties
+        content to you, in the transcript"#]]).await;
 }
 
 #[tokio::test]
 async fn a_result_that_is_none_is_not_reported_as_success_with_nothing() {
-    check("{}", r#"{"anything":"else"}"#, expect![[""]]).await;
-    check("{}", r#"{"content":[]}"#, expect![[""]]).await;
+    check(
+        "{}",
+        r#"{"anything":"else"}"#,
+        expect![[r#"
+        done
+        model: The tool finished and returned nothing.
+        user: 
+        {"anything":"else"}
+        the whole result to you, as properties
+        the result has neither content nor structuredContent
+        the model is told that the tool gave it nothing"#]],
+    )
+    .await;
+    check(
+        "{}",
+        r#"{"content":[]}"#,
+        expect![[r#"
+        done
+        model: The tool finished and returned nothing.
+        user: 
+        {"content":[]}
+        the whole result to you, as properties
+        the result has neither content nor structuredContent
+        the model is told that the tool gave it nothing"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn any_dialect_of_schema_lets_the_call_proceed() {
     let value = r#"{"content":[{"type":"text","text":"ok"}],"structuredContent":{"when":"2026-06-18T11:08:56.483Z"}}"#;
-    for schema in [
-        r#"{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"when":{"type":"string"}}}"#,
-        r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"when":true}}"#,
-        "{\"$schema\":\"http://json-schema.org/draft\u{2011}07/schema#\",\"type\":\"object\"}",
-    ] {
-        check(&format!(r#"{{"outputSchema":{schema}}}"#), value, expect![[""]]).await;
-    }
+    let draft_07 = r#"{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"when":{"type":"string"}}}"#;
+    let draft_2020 = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"when":true}}"#;
+    let unknown = "{\"$schema\":\"http://json-schema.org/draft\u{2011}07/schema#\",\"type\":\"object\"}";
+    let declare = |schema: &str| format!(r#"{{"outputSchema":{schema}}}"#);
+    check(
+        &declare(draft_07),
+        value,
+        expect![[r#"
+        done
+        model: ok
+        user: 
+        {"when":"2026-06-18T11:08:56.483Z"}
+        content to the model, one block
+        structuredContent fits its schema
+        structuredContent to you, as properties"#]],
+    )
+    .await;
+    check(
+        &declare(draft_2020),
+        value,
+        expect![[r#"
+        done
+        model: ok
+        user: 
+        {"when":"2026-06-18T11:08:56.483Z"}
+        content to the model, one block
+        structuredContent fits its schema
+        structuredContent to you, as properties"#]],
+    )
+    .await;
+    check(
+        &declare(unknown),
+        value,
+        expect![[r#"
+        done
+        model: ok
+        user: 
+        {"when":"2026-06-18T11:08:56.483Z"}
+        content to the model, one block
+        structuredContent not validated: the dialect http://json-schema.org/draft‑07/schema# is not known
+        structuredContent to you, as properties"#]],
+    )
+    .await;
     let wrong = r##"{"outputSchema":{"$defs":{"DateTime":{"type":"object"}},"type":"object","properties":{"when":{"allOf":[{"$ref":"#/$defs/DateTime"}]}}}}"##;
-    check(wrong, value, expect![[""]]).await;
-    check(r#"{"outputSchema":{"type":"object","required":["items"]}}"#, value, expect![[""]]).await;
+    check(
+        wrong,
+        value,
+        expect![[r#"
+        done
+        model: ok
+        user: 
+        {"when":"2026-06-18T11:08:56.483Z"}
+        content to the model, one block
+        structuredContent does not fit its schema at /when: "2026-06-18T11:08:56.483Z" is not of type "object"
+        structuredContent to you, as properties"#]],
+    )
+    .await;
+    check(
+        r#"{"outputSchema":{"type":"object","required":["items"]}}"#,
+        value,
+        expect![[r#"
+        done
+        model: ok
+        user: 
+        {"when":"2026-06-18T11:08:56.483Z"}
+        content to the model, one block
+        structuredContent does not fit its schema: "items" is a required property
+        structuredContent to you, as properties"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -99,7 +265,14 @@ async fn numbers_keep_their_digits_in_both_directions() {
     check(
         "{}",
         r#"{"content":[],"structuredContent":{"id":1915883588174806058,"more":[9007199254740993,-7108510333361982070,1.0,1e2]}}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: {"id":1915883588174806058,"more":[9007199254740993,-7108510333361982070,1.0,1e2]}
+            user: 
+            {"id":1915883588174806058,"more":[9007199254740993,-7108510333361982070,1.0,1e2]}
+            structuredContent not validated: no schema is declared
+            structuredContent to the model, as JSON
+            structuredContent to you, as properties"#]],
     )
     .await;
     // Arguments too.
@@ -108,7 +281,9 @@ async fn numbers_keep_their_digits_in_both_directions() {
     let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
     stage.ready(SERVER).await;
     let wrote = r#"{"id": 2574604874062343519, "share": 1.0}"#;
-    let model = ScriptedModel::start([usher_tests::scripted_model::call_with_text("get", wrote), say(["Done."])]).await;
+    let model =
+        ScriptedModel::start([usher_tests::scripted_model::call_with_text("get", wrote), say(["Done."])])
+            .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.turn(&conversation, "Get it.").await;
     model.assert_orderly();
@@ -116,7 +291,8 @@ async fn numbers_keep_their_digits_in_both_directions() {
     let line = sent.iter().find(|it| it.title == "tools/call").unwrap();
     assert!(line.text.contains("2574604874062343519") && line.text.contains("1.0"), "{}", line.text);
     // And in a script, where a number of the language would lose them.
-    let (returned, _) = stage.script(&conversation, "return await tools.sample.get({id: 2574604874062343519n})").await;
+    let (returned, _) =
+        stage.script(&conversation, "return await tools.sample.get({id: 2574604874062343519n})").await;
     let sent = stage.host.wire_lines(Some(SERVER), 0, 1_000);
     let line = sent.iter().rfind(|it| it.title == "tools/call").unwrap();
     assert!(line.text.contains("2574604874062343519"), "{returned:?} {}", line.text);
@@ -125,8 +301,33 @@ async fn numbers_keep_their_digits_in_both_directions() {
 #[tokio::test]
 async fn a_picture_is_a_picture_for_the_user_and_never_text_for_the_model() {
     let image = format!(r#"{{"type":"image","data":"{PIXEL}","mimeType":"image/png"}}"#);
-    check("{}", &format!(r#"{{"content":[{image}],"structuredContent":{{"ok":true}}}}"#), expect![[""]]).await;
-    check("{}", &format!(r#"{{"content":[{image}]}}"#), expect![[""]]).await;
+    check(
+        "{}",
+        &format!(r#"{{"content":[{image}],"structuredContent":{{"ok":true}}}}"#),
+        expect![[r#"
+        done
+        model: [an image of this result is in the next message]
+        user: 
+        {"ok":true}
+        [{"type":"image","data":"PIXEL","mimeType":"image/png"}]
+        content to the model, one block
+        structuredContent not validated: no schema is declared
+        structuredContent to you, as properties
+        content to you, in the transcript"#]],
+    )
+    .await;
+    check(
+        "{}",
+        &format!(r#"{{"content":[{image}]}}"#),
+        expect![[r#"
+        done
+        model: [an image of this result is in the next message]
+        user: 
+        [{"type":"image","data":"PIXEL","mimeType":"image/png"}]
+        content to the model, one block
+        content to you, in the transcript"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -134,17 +335,54 @@ async fn resources_links_and_unknown_blocks_are_shown_and_named() {
     check(
         "{}",
         r#"{"content":[{"type":"resource","resource":{"uri":"file:///a.txt","mimeType":"text/plain","text":"Hello"}}]}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: Resource file:///a.txt of type text/plain:
+            Hello
+            user: 
+            [{"type":"resource","resource":{"uri":"file:///a.txt","mimeType":"text/plain","text":"Hello"}}]
+            content to the model, one block
+            content to you, in the transcript"#]],
     )
     .await;
     check(
         "{}",
         r#"{"content":[{"type":"resource","resource":{"uri":"file:///a.pdf","mimeType":"application/pdf","blob":"JVBERi0="}}]}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: [resource application/pdf 5 bytes not sent: this model does not take it; the user can see it]
+            user: 
+            [{"type":"resource","resource":{"uri":"file:///a.pdf","mimeType":"application/pdf","blob":"JVBERi0="}}]
+            content to the model, one block
+            content to you, in the transcript"#]],
     )
     .await;
-    check("{}", r#"{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}"#, expect![[""]]).await;
-    check("{}", r#"{"content":[{"type":"hologram","data":"x"},{"type":"text","text":"beside it"}]}"#, expect![[""]]).await;
+    check(
+        "{}",
+        r#"{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}"#,
+        expect![[r#"
+        done
+        model: {"type":"resource_link","uri":"file:///a","name":"a"}
+        user: 
+        [{"type":"resource_link","uri":"file:///a","name":"a"}]
+        content to the model, one block
+        content to you, in the transcript"#]],
+    )
+    .await;
+    check(
+        "{}",
+        r#"{"content":[{"type":"hologram","data":"x"},{"type":"text","text":"beside it"}]}"#,
+        expect![[r#"
+        done
+        model: [a block of unknown type, 30 bytes, not sent]
+
+        beside it
+        user: 
+        [{"type":"hologram","data":"x"},{"type":"text","text":"beside it"}]
+        content to the model, 2 blocks
+        content to you, in the transcript"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -152,13 +390,27 @@ async fn blocks_for_the_user_alone_stay_with_the_user_and_the_model_has_its_resu
     check(
         "{}",
         r#"{"content":[{"type":"text","text":"for you","annotations":{"audience":["user"]}}]}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: The output was shown to the user. It is not repeated here.
+            user: 
+            [{"type":"text","text":"for you","annotations":{"audience":["user"]}}]
+            content to you, in the transcript
+            the model is told that the output was shown to you"#]],
     )
     .await;
     check(
         "{}",
         r#"{"content":[{"type":"text","text":"for you","annotations":{"audience":["user"]}},{"type":"text","text":"for the model","annotations":{"audience":["assistant"]}},{"type":"text","text":"for both","annotations":{"audience":["user","assistant"]}}]}"#,
-        expect![[""]],
+        expect![[r#"
+            done
+            model: for the model
+
+            for both
+            user: 
+            [{"type":"text","text":"for you","annotations":{"audience":["user"]}},{"type":"text","text":"for the model","annotations":{"audience":["assistant"]}},{"type":"text","text":"for both","annotations":{"audience":["user","assistant"]}}]
+            content to the model, 2 blocks
+            content to you, in the transcript"#]],
     )
     .await;
 }
@@ -174,7 +426,10 @@ async fn names_and_schemas_that_providers_refuse_are_made_legal_or_left_out_alon
         script = script.tool(name, "{}", result);
     }
     for (name, schema) in [
-        ("union", r#"{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}"#),
+        (
+            "union",
+            r#"{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}"#,
+        ),
         ("boolean", r#"{"type":"object","properties":{"data":true,"n":{"type":["null","boolean"]}}}"#),
         ("items", r#"{"type":"object","properties":{"list":{"type":"array"},"e":{"enum":[true]}}}"#),
         ("no-type", r#"{"properties":{"a":{"type":"string"}}}"#),
@@ -194,12 +449,35 @@ async fn names_and_schemas_that_providers_refuse_are_made_legal_or_left_out_alon
     let opened = stage.turn(&conversation, "Call them all.").await;
     assert_eq!(stage.failure(&conversation).await, None);
     model.assert_orderly();
-    expect![[""]].assert_eq(&model.received()[0].offered().join("\n"));
-    let states: Vec<String> =
-        opened.calls.values().map(|it| format!("{} {}", it.tool.replace(&long, "aaa…"), it.state.word())).collect();
+    expect![[r#"
+        sample__files_read_all_92672a94
+        sample__with_space_7540a434
+        sample__aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_b43c430e
+        sample___n_c_d__b7f6ac15
+        sample__1st
+        sample__union
+        sample__boolean
+        sample__items
+        sample__no-type"#]]
+    .assert_eq(&model.received()[0].offered().join("\n"));
+    let states: Vec<String> = opened
+        .calls
+        .values()
+        .map(|it| format!("{} {}", it.tool.replace(&long, "aaa…"), it.state.word()))
+        .collect();
     let mut states = states;
     states.sort();
-    expect![[""]].assert_eq(&states.join("\n"));
+    expect![[r#"
+        1st done
+        aaa… done
+        boolean done
+        files.read/all done
+        items done
+        no-type done
+        union failed
+        with space done
+        ünïcödé done"#]]
+    .assert_eq(&states.join("\n"));
     assert!(!bodies(&model).is_empty());
 }
 

@@ -22,6 +22,8 @@ def main() -> None:
     params.model.path = weights
     params.n_ctx = 4096
     params.n_parallel = 1
+    # Made to call a tool, a small model calls it again and again; the limit ends that.
+    params.n_predict = 160
     # One thread: two fall far behind one as soon as another process wants a core.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.hostname = "127.0.0.1"

@@ -59,6 +59,14 @@ pub fn count(haystack: &[u8], canary: &str) -> usize {
     memory_find(haystack, canary.as_bytes()).count()
 }
 
+/// The bytes of base64 text.
+///
+/// # Panics
+/// If it is not base64.
+pub fn from_base64(text: &str) -> Vec<u8> {
+    base64::engine::general_purpose::STANDARD.decode(text).unwrap()
+}
+
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memory_find(haystack, needle).next().is_some()
 }

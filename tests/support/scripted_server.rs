@@ -40,7 +40,7 @@ impl Script {
     #[must_use]
     pub fn tool(mut self, name: &str, declaration: &str, result: &str) -> Self {
         self.declare(name, declaration);
-        self.results.insert(name.to_owned(), RawValue::from_string(result.to_owned()).unwrap());
+        self.results.insert(name.to_owned(), RawValue::from_string(one_line(result)).unwrap());
         self
     }
 
@@ -53,9 +53,11 @@ impl Script {
     }
 
     fn declare(&mut self, name: &str, declaration: &str) {
-        let inside = declaration.trim().trim_start_matches('{').trim_end_matches('}');
+        let inside = one_line(declaration);
+        let inside = inside.trim().strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap();
         let comma = if inside.trim().is_empty() { "" } else { "," };
-        let schema = if inside.contains("\"inputSchema\"") { "" } else { r#","inputSchema":{"type":"object"}"# };
+        let schema =
+            if inside.contains("\"inputSchema\"") { "" } else { r#","inputSchema":{"type":"object"}"# };
         let text = format!("{{\"name\":{}{schema}{comma}{inside}}}", json!(name));
         self.tools.push(RawValue::from_string(text).unwrap());
     }
@@ -73,6 +75,11 @@ impl Script {
             args: vec!["scripted-server".to_owned(), path.to_string_lossy().into_owned()],
         }
     }
+}
+
+/// A message is one line; a line's end between values of JSON is a space.
+fn one_line(json: &str) -> String {
+    json.replace('\n', " ")
 }
 
 /// Serves a script until its input ends.

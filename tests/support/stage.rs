@@ -17,8 +17,8 @@ use usher_engine::{Mode, ledger::LedgerEntry, selection::Consumers};
 use usher_host::{
     connection::{ConnectionOptions, PathSource},
     conversation::{
-        CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, ScriptLine, ServerStatus, Shown,
-        StoredSpec, TurnState,
+        CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, ScriptLine, ServerStatus,
+        Shown, StoredSpec, TurnState,
     },
     model::{Patience, ToolChoice},
     store::{Approval, ServerRow, Store, StoreOptions},
@@ -408,7 +408,8 @@ async fn seed(dir: &Path, setting: &Setting) {
     let store = Store::open(dir, &StoreOptions::default()).unwrap().store;
     store.put_setting("preferences", "{}").await.unwrap();
     for (sort, cast) in (0..).zip(&setting.servers) {
-        let spec = StoredSpec { command: cast.command.clone(), args: cast.args.clone(), ..StoredSpec::default() };
+        let spec =
+            StoredSpec { command: cast.command.clone(), args: cast.args.clone(), ..StoredSpec::default() };
         let row = ServerRow {
             id: cast.id.clone(),
             name: cast.id.clone(),
@@ -419,8 +420,12 @@ async fn seed(dir: &Path, setting: &Setting) {
         };
         store.put_server(row).await.unwrap();
         if setting.allowed {
-            let everything =
-                Approval { server_id: cast.id.clone(), tool: None, rule: "allow".to_owned(), definition_hash: None };
+            let everything = Approval {
+                server_id: cast.id.clone(),
+                tool: None,
+                rule: "allow".to_owned(),
+                definition_hash: None,
+            };
             store.put_approval(everything).await.unwrap();
         }
     }
@@ -433,7 +438,8 @@ async fn seed(dir: &Path, setting: &Setting) {
 /// # Panics
 /// If it cannot; its parent sees that nothing is printed.
 pub fn run_until_killed(arguments: Vec<String>) {
-    let [dir, base_url, conversation] = arguments.try_into().expect("a folder, an address and a conversation");
+    let [dir, base_url, conversation] =
+        arguments.try_into().expect("a folder, an address and a conversation");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async move {
         let setting = Setting::with(Vec::new());
