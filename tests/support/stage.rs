@@ -57,6 +57,8 @@ pub struct Setting {
     pub connection: ConnectionOptions,
     /// How models are waited for.
     pub patience: Patience,
+    /// How the disk is waited for.
+    pub store: StoreOptions,
     /// Whether every call of the servers is allowed.
     pub allowed: bool,
 }
@@ -84,6 +86,7 @@ impl Setting {
                 stall: Duration::from_secs(60),
                 ..Patience::default()
             },
+            store: StoreOptions::default(),
             allowed: true,
         }
     }
@@ -164,6 +167,20 @@ impl Stage {
             .await
             .unwrap();
         self.host.create_conversation(Some(mode), Some(entry.id)).await.unwrap().id
+    }
+
+    /// Why a new conversation is refused.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub async fn conversation_refused(&self, model: &ScriptedModel) -> String {
+        let id = self
+            .host
+            .models()
+            .into_iter()
+            .find(|it| it.base_url.starts_with(&model.base_url()))
+            .map(|it| it.id);
+        self.host.create_conversation(Some(Mode::Chat), id).await.unwrap_err().to_string()
     }
 
     /// Sends a message and waits until the turn has ended.
@@ -396,7 +413,7 @@ fn options(data_dir: PathBuf, setting: &Setting) -> HostOptions {
         own_program: String::new(),
         consumers: setting.consumers,
         connection: setting.connection.clone(),
-        store: StoreOptions::default(),
+        store: setting.store.clone(),
         patience: setting.patience,
         clock: Arc::new(move || i64::try_from(now()).unwrap_or(i64::MAX)),
         ids: Arc::new(move || format!("{run}-{}", counter.fetch_add(1, Ordering::Relaxed))),
