@@ -4,11 +4,7 @@
 //! `peers` speaks to programs that nobody here wrote; they are installed by `cargo xtask test --with-peers` and selected with
 //! `cargo test -p usher-tests -- peers::`. `window` drives the built application.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a panic is how a test fails, in its helpers as in itself"
-)]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers as in itself")]
 
 mod headless;
 mod peers;
