@@ -7,6 +7,7 @@ mod model_trouble;
 mod plan;
 mod reports;
 mod rules;
+mod schema;
 mod tidy;
 
 /// The one program, under a name that these tests can start.

@@ -500,3 +500,37 @@ async fn a_result_larger_than_the_context_is_cut_for_the_model_alone() {
     let delivery = &the_call(&opened).deliveries[0];
     assert!(stage.host.payload(&delivery.handle).await.unwrap().get().len() > text.len());
 }
+
+/// More declarations than a model has room for: as many as fit are offered, and the ledger says so.
+#[tokio::test]
+async fn too_many_tools_for_a_model_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = r#"{"content":[{"type":"text","text":"ok"}]}"#;
+    let described = json!({"description": "It does what it does. ".repeat(150)}).to_string();
+    let mut script = Script::new(Revision::V2025_11_25.as_str());
+    for number in 0..118 {
+        script = script.tool(&format!("tool_{number}"), &described, result);
+    }
+    let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+    stage.ready(SERVER).await;
+    let model = ScriptedModel::choosing(|_| Some(say(["Hi."]))).await;
+    let conversation = stage.small_conversation(&model, 8_192).await;
+    stage.turn(&conversation, "Hi").await;
+    model.assert_orderly();
+    let sent: Vec<String> = model
+        .received()
+        .iter()
+        .map(|it| format!("{} tools, {} kB", it.offered().len(), it.body.len() / 1000))
+        .collect();
+    let opened = stage.opened(&conversation).await;
+    expect![[r#"
+        None
+        3 tools, 10 kB
+        the request was shortened to fit the model"#]]
+    .assert_eq(&format!(
+        "{:?}\n{}\n{}",
+        stage.failure(&conversation).await,
+        sent.join("\n"),
+        ledger(&opened).join("\n")
+    ));
+}

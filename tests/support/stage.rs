@@ -154,13 +154,22 @@ impl Stage {
 
     /// A conversation with a scripted model.
     pub async fn conversation(&self, mode: Mode, model: &ScriptedModel) -> String {
+        self.conversation_of(mode, model, 131_072).await
+    }
+
+    /// A conversation with a scripted model whose context has so many tokens.
+    pub async fn small_conversation(&self, model: &ScriptedModel, context_tokens: u64) -> String {
+        self.conversation_of(Mode::Chat, model, context_tokens).await
+    }
+
+    async fn conversation_of(&self, mode: Mode, model: &ScriptedModel, context_tokens: u64) -> String {
         let entry = self
             .host
             .save_model(NewModel {
                 provider: "scripted".to_owned(),
                 base_url: model.base_url(),
                 name: "scripted-1".to_owned(),
-                context_tokens: Some(131_072),
+                context_tokens: Some(context_tokens),
                 takes_images: true,
                 ..NewModel::default()
             })
