@@ -448,8 +448,9 @@ impl Host {
 
     /// Every server, in the order in which they were added.
     pub fn server_statuses(&self) -> Vec<ServerStatus> {
+        let place = |server: &Server| server.facts().row.sort;
         let mut all: Vec<(i64, ServerStatus)> =
-            self.servers().values().map(|it| (it.facts().row.sort, it.status())).collect();
+            self.all_servers().values().map(|it| (place(it), it.status())).collect();
         all.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id.cmp(&b.1.id)));
         all.into_iter().map(|it| it.1).collect()
     }
