@@ -129,13 +129,18 @@ async fn call(
     }
     let host = session.host.clone();
     let conversation = host.create_conversation(Some(mode), None).await?.id;
-    if !options.ask.is_empty() {
-        let choice = CustomChoice {
-            server_id: server_id.to_owned(),
-            tool: tool.to_owned(),
-            selectors: options.ask.clone(),
-        };
-        host.configure_conversation(&conversation, None, None, None, Some(vec![choice])).await?;
+    // A call by hand has no model that waits; here everybody's output is asked for that a model's call in this mode would ask for.
+    let selectors = if options.ask.is_empty() {
+        let previews = host.preview_selection(&conversation).await?;
+        let of_tool = previews.into_iter().find(|it| it.server_id == server_id && it.tool.name == tool);
+        of_tool.and_then(|it| it.selection.ok()).map(|it| it.expected).unwrap_or_default()
+    } else {
+        options.ask.clone()
+    };
+    if !selectors.is_empty() {
+        let choice = CustomChoice { server_id: server_id.to_owned(), tool: tool.to_owned(), selectors };
+        let custom = Some(Mode::Custom);
+        host.configure_conversation(&conversation, None, custom, None, Some(vec![choice])).await?;
     }
     let call_id = std::cell::RefCell::new(None);
     let work = host.call_tool(&conversation, server_id, tool, &options.args);
@@ -144,7 +149,7 @@ async fn call(
             host.cancel_call(id);
         }
     };
-    let end = session
+    let mut end = session
         .follow(work, stop, |event| {
             if let HostEvent::Item { call: Some(call), .. } = event {
                 progress(&call);
@@ -152,6 +157,7 @@ async fn call(
             }
         })
         .await??;
+    end.record.mode = mode;
     Ok(end)
 }
 
