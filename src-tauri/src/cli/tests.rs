@@ -29,7 +29,9 @@ fn each_audience_stands_apart_by_its_word() {
         withheld: vec!["H26: result _meta x, 4 B: metadata of a result has no audience".to_owned()],
         defects: vec![],
     };
+    // The first line stands alone so that the indentation is part of what is compared.
     expect![[r#"
+        report
           search {}
           mode Chat
           * MODEL  received assistant/content, 12 B
@@ -43,7 +45,7 @@ fn each_audience_stands_apart_by_its_word() {
           * WITHHELD
               H26: result _meta x, 4 B: metadata of a result has no audience
     "#]]
-    .assert_eq(&report.text(Paint::PLAIN));
+    .assert_eq(&format!("report\n{}", report.text(Paint::PLAIN)));
 }
 
 #[test]
