@@ -60,7 +60,7 @@ export function createEditor(parent: HTMLElement, doors: EditorDoors): ScriptEdi
         EditorView.updateListener.of((update) => {
           if (update.docChanged) doors.onchange(update.state.doc.toString());
         }),
-        EditorView.contentAttributes.of({ "aria-label": "Script", "data-testid": "script-editor", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": "Script", spellcheck: "false" }),
       ],
     }),
   });
