@@ -12,6 +12,7 @@ class NoResize implements ResizeObserver {
 
 globalThis.ResizeObserver ??= NoResize;
 Element.prototype.scrollIntoView ??= () => {};
+Element.prototype.hasPointerCapture ??= () => false;
 Element.prototype.animate ??= () =>
   ({ cancel() {}, finish() {}, finished: Promise.resolve() }) as unknown as Animation;
 globalThis.matchMedia ??= (query: string) =>

@@ -59,4 +59,17 @@ describe("the composer", () => {
     await store.configure({ mode: "code" });
     await waitFor(() => expect(chips()).toEqual(["programmatic/structured"]));
   });
+
+  it("leaves the field usable when Custom is chosen; its editor has a button of its own", async () => {
+    const { field } = await stage("c2");
+    expect(screen.queryByTestId("custom-edit")).toBeNull();
+    await userEvent.click(screen.getByTestId("mode-select"));
+    await userEvent.click(await screen.findByTestId("mode-select-custom"));
+    const edit = await screen.findByTestId("custom-edit");
+    expect(screen.queryByTestId("custom-editor")).toBeNull();
+    await userEvent.type(field, "still here");
+    expect(field.value).toBe("still here");
+    await userEvent.click(edit);
+    expect(await screen.findByTestId("custom-editor")).toBeTruthy();
+  });
 });
