@@ -1,0 +1,120 @@
+import { fireEvent, render, screen } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { tick } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { fakePlatform } from "../../platform/fake";
+import { Store } from "../../state/store.svelte";
+import TranscriptStage from "./TranscriptStage.test.svelte";
+
+/** A box of 400 pixels whose content is as high as a test says; jsdom has no layout of its own. */
+class Layout {
+  height = 1000;
+  box = 400;
+  top = 0;
+  readonly observers: (() => void)[] = [];
+
+  install() {
+    const layout = this;
+    vi.stubGlobal(
+      "ResizeObserver",
+      class {
+        constructor(private readonly heard: () => void) {}
+        observe() {
+          layout.observers.push(this.heard);
+        }
+        unobserve() {}
+        disconnect() {}
+      },
+    );
+  }
+
+  giveTo(node: HTMLElement) {
+    const clamp = (value: number) => Math.max(0, Math.min(value, this.height - this.box));
+    Object.defineProperties(node, {
+      scrollHeight: { get: () => this.height },
+      clientHeight: { get: () => this.box },
+      scrollTop: { get: () => this.top, set: (value: number) => (this.top = clamp(value)) },
+      scrollTo: { value: ({ top }: { top: number }) => (this.top = clamp(top)) },
+    });
+  }
+
+  /** The content or the box gets another size, and whoever watches is told. */
+  resize(to: { height?: number; box?: number }) {
+    Object.assign(this, to);
+    this.top = Math.min(this.top, this.height - this.box);
+    for (const heard of this.observers) heard();
+  }
+
+  get fromEnd() {
+    return this.height - this.box - this.top;
+  }
+}
+
+let layout: Layout;
+
+async function stage() {
+  const store = new Store(fakePlatform({ now: () => 1_800_000_000_000, stepMs: 1 }));
+  await store.start();
+  await store.openConversation("c2");
+  render(TranscriptStage, { store });
+  const log = screen.getByTestId("transcript");
+  layout.giveTo(log);
+  layout.resize({});
+  await fireEvent.scroll(log);
+  return { store, log };
+}
+
+async function scrollBy(log: HTMLElement, by: number) {
+  log.scrollTop += by;
+  await fireEvent.scroll(log);
+}
+
+describe("the transcript", () => {
+  beforeEach(() => {
+    layout = new Layout();
+    layout.install();
+  });
+  afterEach(() => vi.unstubAllGlobals());
+
+  it("stays at its end when something in it grows later", async () => {
+    await stage();
+    layout.resize({ height: 1600 });
+    await tick();
+    expect(layout.fromEnd).toBe(0);
+    expect(screen.queryByTestId("jump")).toBeNull();
+  });
+
+  it("is not fooled by what grew between a scroll and its event", async () => {
+    const { log } = await stage();
+    layout.resize({ height: 1300 });
+    layout.height = 1900;
+    await fireEvent.scroll(log);
+    layout.resize({});
+    expect(layout.fromEnd).toBe(0);
+    expect(screen.queryByTestId("jump")).toBeNull();
+  });
+
+  it("stays at its end when the composer below takes room, and when a View shrinks and grows", async () => {
+    const { log } = await stage();
+    layout.resize({ box: 300 });
+    expect(layout.fromEnd).toBe(0);
+    layout.resize({ height: 700 });
+    layout.height = 1200;
+    await fireEvent.scroll(log);
+    layout.resize({});
+    expect(layout.fromEnd).toBe(0);
+  });
+
+  it("leaves a reader who scrolled up alone, until they come back", async () => {
+    const { log } = await stage();
+    await scrollBy(log, -200);
+    layout.resize({ height: 1600 });
+    expect(layout.top).toBe(400);
+    await userEvent.click(screen.getByTestId("jump"));
+    expect(layout.fromEnd).toBe(0);
+    await fireEvent.scroll(log);
+    expect(screen.queryByTestId("jump")).toBeNull();
+    layout.resize({ height: 1800 });
+    expect(layout.fromEnd).toBe(0);
+  });
+});
