@@ -241,7 +241,10 @@ fn root() -> PathBuf {
 }
 
 /// The built application.
-fn binary() -> anyhow::Result<PathBuf> {
+///
+/// # Errors
+/// When it is not there: the message says how to build it.
+pub fn binary() -> anyhow::Result<PathBuf> {
     let path = env::var_os("USHER_DESKTOP_BIN")
         .map_or_else(|| root().join("target/desktop/debug/usher"), PathBuf::from);
     if path.is_file() {
@@ -254,6 +257,9 @@ async fn connect(driver: &Driver, binary: &Path) -> anyhow::Result<Client> {
     let capabilities = json!({ "tauri:options": { "application": binary } });
     let Value::Object(capabilities) = capabilities else { bail!("capabilities are an object") };
     let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
-    let session = builder.capabilities(capabilities).connect(&driver.address()).await;
-    session.context("the application did not open a window")
+    let address = driver.address();
+    let session = tokio::time::timeout(PATIENCE, builder.capabilities(capabilities).connect(&address)).await;
+    session
+        .context("the application opened no window that loads")?
+        .context("the application did not open a window")
 }

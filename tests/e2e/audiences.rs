@@ -1,0 +1,211 @@
+//! The demo conversation in each mode, with a canary in every variant: each is where it belongs and nowhere else.
+
+use super::stage::{QUESTION, Stage};
+
+/// Canaries that no consumer of a conversation may ever have: metadata without an audience, and the shapes of other audiences' data.
+const NOBODYS: [&str; 5] = ["meta", "schema-user", "schema-programmatic", "schema-ui", "schema-assistant"];
+
+/// What must hold after a question in a mode.
+struct Expected {
+    mode: &'static str,
+    model: &'static [&'static str],
+    user: &'static [&'static str],
+    view: bool,
+}
+
+const VARIANTS: [&str; 5] = [
+    "assistant-content",
+    "assistant-structured",
+    "user-structured",
+    "programmatic-structured",
+    "ui-structured",
+];
+
+async fn holds(expected: &Expected) -> anyhow::Result<()> {
+    let stage = Stage::open().await?;
+    stage.ask(expected.mode, QUESTION).await?;
+    stage.allow_once().await?;
+    stage.window.screenshot(&format!("mode-{}", expected.mode)).await?;
+
+    let body = stage.bodies()?.pop().unwrap_or_default();
+    let body = String::from_utf8(body)?;
+    for variant in VARIANTS {
+        stage.check("the model's context", &body, variant, expected.model.contains(&variant));
+    }
+    let document = stage.window.document().await?;
+    let transcript = stage.transcript().await?;
+    for variant in VARIANTS {
+        // The model may repeat what it read: then it is the model's own words that stand in the transcript.
+        if !expected.model.contains(&variant) {
+            stage.check("the transcript", &transcript, variant, expected.user.contains(&variant));
+            stage.check("the window", &document, variant, expected.user.contains(&variant));
+        }
+    }
+    for canary in NOBODYS {
+        stage.check("the model's context", &body, canary, false);
+        stage.check("the window", &document, canary, false);
+    }
+    stage.check("the model's context", &body, "uimeta", false);
+    stage.check("the window", &document, "uimeta", false);
+
+    if expected.view {
+        let view = stage.received_by_view().await?;
+        for variant in VARIANTS {
+            stage.check("the View", &view, variant, variant == "ui-structured");
+        }
+        stage.check("the View", &view, "uimeta", true);
+        stage.check("the View", &view, "meta", false);
+        for audience in ["assistant", "user", "programmatic"] {
+            stage.check("the View", &view, &format!("schema-{audience}"), false);
+        }
+    } else {
+        assert_eq!(
+            stage
+                .window
+                .run("return document.querySelectorAll('iframe[data-testid=view-frame]').length")
+                .await?,
+            0
+        );
+    }
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn chat_shows_the_table_and_the_view_and_tells_the_model_in_words() -> anyhow::Result<()> {
+    holds(&Expected { mode: "chat", model: &["assistant-content"], user: &["user-structured"], view: true })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn data_gives_the_model_structured_data() -> anyhow::Result<()> {
+    holds(&Expected {
+        mode: "data",
+        model: &["assistant-structured"],
+        user: &["user-structured"],
+        view: true,
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn present_shows_the_user_and_tells_the_model_only_that_it_did() -> anyhow::Result<()> {
+    holds(&Expected { mode: "present", model: &[], user: &["user-structured"], view: false }).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn app_gives_the_view_its_data_and_the_user_no_table() -> anyhow::Result<()> {
+    holds(&Expected { mode: "app", model: &["assistant-content"], user: &[], view: true }).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn custom_asks_as_in_chat_until_the_user_chooses() -> anyhow::Result<()> {
+    holds(&Expected { mode: "custom", model: &["assistant-content"], user: &["user-structured"], view: true })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn code_gives_the_script_its_value_and_nobody_else() -> anyhow::Result<()> {
+    let stage = Stage::open().await?;
+    stage.ask("chat", QUESTION).await?;
+    stage.allow_once().await?;
+    let before = stage.bodies()?.len();
+    stage.click("[data-testid=inspector-tab-script]").await?;
+    stage.window.element("[data-testid=script-editor] .cm-content").await?;
+    let source = "return (await tools.Sample.search_customers({query: 'Globex'})).note";
+    let write = "const view = document.querySelector('[data-testid=script-editor] .cm-content'); view.focus(); \
+                 document.execCommand('selectAll'); return document.execCommand('insertText', false, arguments[0])";
+    assert_eq!(stage.window.client().execute(write, vec![source.into()]).await?, true);
+    stage.click("[data-testid=script-run]").await?;
+    stage.click("[data-testid=approval-once]").await?;
+    let canary = format!("canary-programmatic-structured-{}", stage.seed);
+    stage.window.text_in("[data-testid=script-output]", &canary).await?;
+    let output =
+        stage.window.run("return document.querySelector('[data-testid=script-output]').textContent").await?;
+    let output = output.as_str().unwrap_or_default();
+    for variant in VARIANTS {
+        stage.check("the script's value", output, variant, variant == "programmatic-structured");
+    }
+    let transcript = stage.transcript().await?;
+    stage.check("the transcript", &transcript, "programmatic-structured", false);
+    // Nothing was sent to a model for the script.
+    assert_eq!(stage.bodies()?.len(), before);
+    stage.say("thanks").await?;
+    stage.settled().await?;
+    for body in stage.bodies()? {
+        stage.check("the model's context", &String::from_utf8(body)?, "programmatic-structured", false);
+    }
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn showing_an_output_to_the_model_is_asked_first_and_recorded() -> anyhow::Result<()> {
+    let stage = Stage::open().await?;
+    stage.ask("present", QUESTION).await?;
+    stage.allow_once().await?;
+    stage.check(
+        "the model's context",
+        &String::from_utf8(stage.bodies()?.concat())?,
+        "user-structured",
+        false,
+    );
+    stage.click("[data-testid=show-the-model]").await?;
+    stage.click("[data-testid=show-the-model-confirm]").await?;
+    stage.window.element("[data-testid=item-door]").await?;
+    stage.say("what does the table say?").await?;
+    stage.window.element("[data-testid=item-assistant]").await?;
+    stage.settled().await?;
+    let body = stage.bodies()?.pop().unwrap_or_default();
+    stage.check("the model's context", &String::from_utf8(body)?, "user-structured", true);
+    stage.click("[data-testid=inspector-tab-routing]").await?;
+    stage.window.element("[data-testid=ledger-row][data-rule=H25]").await?;
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn an_output_that_nobody_asked_for_is_named_and_withheld() -> anyhow::Result<()> {
+    let stage = Stage::open_with(&["--unrequested-output"]).await?;
+    stage.ask("chat", QUESTION).await?;
+    stage.allow_once().await?;
+    stage.click("[data-testid=inspector-tab-routing]").await?;
+    stage.window.element("[data-testid=ledger-row][data-rule=H19]").await?;
+    let document = stage.window.document().await?;
+    stage.check("the window", &document, "programmatic-structured", false);
+    stage.check(
+        "the model's context",
+        &String::from_utf8(stage.bodies()?.concat())?,
+        "programmatic-structured",
+        false,
+    );
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_conversation_is_there_again_after_a_restart() -> anyhow::Result<()> {
+    let stage = Stage::open().await?;
+    stage.ask("chat", QUESTION).await?;
+    stage.allow_once().await?;
+    let Stage { window, folder, seed } = stage;
+    // The driver kills the application without asking, as a power cut would.
+    window.close().await?;
+    let stage = Stage { window: Stage::window(&folder).await?, seed, folder };
+    stage.click("[data-testid=conversation-row]").await?;
+    stage.window.text_in("[data-testid=item-user]", QUESTION).await?;
+    stage.window.element("[data-testid=shown-table] [data-testid=table-cell]").await?;
+    let transcript = stage.transcript().await?;
+    stage.check("the transcript", &transcript, "user-structured", true);
+    // A View of an earlier run waits for the user, and comes back from what was recorded.
+    stage.window.element("[data-testid=view-placeholder]").await?;
+    stage.click("[data-testid=view-placeholder] button").await?;
+    let view = stage.received_by_view().await?;
+    stage.check("the View", &view, "ui-structured", true);
+    stage.window.close().await
+}
