@@ -58,6 +58,11 @@ enum Command {
 /// Runs what the command line says.
 pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse();
+    // What goes wrong without anybody asking is told where a developer looks; servers and Views never see it.
+    let filter = tracing_subscriber::EnvFilter::try_from_env("USHER_LOG").unwrap_or_else(|_| "warn".into());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Only the first to start it can; a test that runs the program in its own process is second.
+    let _first = log.try_init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("Usher could not start: {error}"), 1),

@@ -15,7 +15,8 @@ use super::{
     types::{
         ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
         LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
-        SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
+        SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch,
+        WireLine,
     },
     view,
 };
@@ -62,6 +63,18 @@ fn downloads() -> PathBuf {
 }
 
 impl Commands for Usher {
+    async fn search(&self, query: String) -> Result<Vec<SearchHitView>, ApiError> {
+        let hits = self.host.search(&query).await?.into_iter();
+        Ok(hits
+            .map(|it| SearchHitView {
+                conversation_id: it.conversation_id,
+                title: it.title,
+                item_id: it.item_id,
+                snippet: it.snippet,
+            })
+            .collect())
+    }
+
     async fn create_conversation(
         &self,
         mode: Option<ModeName>,

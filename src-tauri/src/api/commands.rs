@@ -7,7 +7,7 @@ use ts_rs::TS;
 use super::types::{
     ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
     LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
-    SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
+    SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -60,6 +60,8 @@ macro_rules! commands {
 }
 
 commands! {
+    /// Finds what the user was shown as text: titles, messages and answers, and nothing of what tools returned.
+    search { query: String } -> Vec<SearchHitView>;
     /// Starts a conversation.
     create_conversation { mode: Option<ModeName>, model_id: Option<String> } -> ConversationSummary;
     /// Opens a conversation with all that it shows.

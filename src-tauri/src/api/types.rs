@@ -60,7 +60,8 @@ pub enum UiEvent {
     /// An item is new, or replaces the one with its id.
     ItemChanged { conversation_id: String, item: Item },
     /// Text to append to an assistant item that is streaming.
-    TextAppended { conversation_id: String, item_id: String, text: String },
+    /// `offset` is where it begins in the item's text, in UTF-16 units, so that text which is there already is not doubled.
+    TextAppended { conversation_id: String, item_id: String, offset: u32, text: String },
     /// The turn moved on.
     TurnChanged { conversation_id: String, turn: TurnView },
     /// New ledger rows, in order.
@@ -1024,6 +1025,18 @@ pub struct LocalEndpoint {
     pub name: String,
     pub base_url: String,
     pub models: Vec<String>,
+}
+
+/// Something that was found in titles, messages and answers.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct SearchHitView {
+    pub conversation_id: String,
+    pub title: String,
+    /// The message or answer; absent when the title itself was found.
+    pub item_id: Option<String>,
+    /// The text around what was found.
+    pub snippet: String,
 }
 
 /// A file that was written for the user.

@@ -189,9 +189,11 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Item { conversation_id, item, call } => {
             UiEvent::ItemChanged { conversation_id, item: view::item(host, item, call.map(|it| *it)).await }
         }
-        HostEvent::Text { conversation_id, item_id, text } => {
-            UiEvent::TextAppended { conversation_id, item_id, text }
+        HostEvent::Text { conversation_id, item_id, offset, text } => {
+            let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+            UiEvent::TextAppended { conversation_id, item_id, offset, text }
         }
+
         HostEvent::Turn { conversation_id, turn } => {
             UiEvent::TurnChanged { conversation_id, turn: view::turn(turn) }
         }

@@ -152,7 +152,11 @@ pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
     let command = if it.spec.built_in { "usher".to_owned() } else { it.spec.command.clone() };
     let tools = it.tools.iter().map(|listed| tool(host, &it.id, listed)).collect();
     view::ServerView {
-        command: std::iter::once(command).chain(it.spec.args).collect::<Vec<_>>().join(" "),
+        command: std::iter::once(command)
+            .chain(it.spec.args)
+            .map(|it| quoted(&it))
+            .collect::<Vec<_>>()
+            .join(" "),
         state: match it.state {
             ServerPhase::Off => view::ServerState::Off,
             ServerPhase::Starting => view::ServerState::Starting,
@@ -179,6 +183,15 @@ pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
         name: it.name,
         enabled: it.enabled,
     }
+}
+
+/// A word of a command line as the form of a server can read it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn tool(host: &Host, server_id: &str, listed: &usher_host::conversation::ListedTool) -> view::ToolView {

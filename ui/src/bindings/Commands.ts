@@ -12,6 +12,7 @@ import type { ModelView } from "./ModelView";
 import type { PayloadText } from "./PayloadText";
 import type { ProviderTest } from "./ProviderTest";
 import type { SavedFile } from "./SavedFile";
+import type { SearchHitView } from "./SearchHitView";
 import type { SelectionPreview } from "./SelectionPreview";
 import type { Settings } from "./Settings";
 import type { SortBy } from "./SortBy";
@@ -21,6 +22,7 @@ import type { ViewLaunch } from "./ViewLaunch";
 import type { WireLine } from "./WireLine";
 
 export interface Commands {
+  search: { payload: { query: string; }; answer: Array<SearchHitView> };
   create_conversation: { payload: { mode: ModeName | null; model_id: string | null; }; answer: ConversationSummary };
   open_conversation: { payload: { conversation_id: string; }; answer: ConversationView };
   rename_conversation: { payload: { conversation_id: string; title: string; }; answer: null };

@@ -43,10 +43,11 @@ function items(state: AppState): Item[] {
 }
 
 const changed = (item: Item): UiEvent => ({ type: "item_changed", conversation_id: "c1", item });
-const text = (id: string, more: string): UiEvent => ({
+const text = (id: string, more: string, offset = 0): UiEvent => ({
   type: "text_appended",
   conversation_id: "c1",
   item_id: id,
+  offset,
   text: more,
 });
 
@@ -58,12 +59,20 @@ function play(state: AppState, ...batches: UiBatch[]): AppState {
   }, state);
 }
 
+describe("text", () => {
+  it("that an answer holds already is not doubled", () => {
+    const state = play(start(), { first_seq: 10, events: [changed(answer("a", 1, "Hello"))] });
+    const again = reduce(reduce(state, text("a", "lo wor", 3)), text("a", "ld", 9));
+    expect(items(again)[0]?.kind).toMatchObject({ text: "Hello world" });
+  });
+});
+
 describe("a batch", () => {
   it("is applied in order and moves the sequence on", () => {
     const state = play(
       start(),
       { first_seq: 10, events: [changed(answer("a", 1, "")), text("a", "Hel")] },
-      { first_seq: 12, events: [text("a", "lo")] },
+      { first_seq: 12, events: [text("a", "lo", 3)] },
     );
     expect(state.nextSeq).toBe(13);
     expect(items(state)[0]?.kind).toMatchObject({ text: "Hello" });
@@ -71,7 +80,7 @@ describe("a batch", () => {
 
   it("is applied once, even when its tail is repeated", () => {
     const first = { first_seq: 10, events: [changed(answer("a", 1, "")), text("a", "x")] };
-    const overlap = { first_seq: 11, events: [text("a", "x"), text("a", "y")] };
+    const overlap = { first_seq: 11, events: [text("a", "x"), text("a", "y", 1)] };
     const state = play(start(), first, first, overlap);
     expect(items(state)[0]?.kind).toMatchObject({ text: "xy" });
     expect(state.nextSeq).toBe(13);

@@ -87,7 +87,7 @@ export function reduce(state: AppState, event: UiEvent): AppState {
     case "text_appended":
       return inConversation(state, event.conversation_id, (c) => ({
         ...c,
-        items: appendText(c.items, event.item_id, event.text),
+        items: appendText(c.items, event.item_id, event.offset, event.text),
       }));
     case "turn_changed":
       return inConversation(state, event.conversation_id, (c) => ({ ...c, turn: event.turn }));
@@ -169,11 +169,13 @@ function placeItem(items: readonly Item[], item: Item): Item[] {
   return others.toSpliced(before + 1, 0, item);
 }
 
-function appendText(items: Item[], id: string, text: string): Item[] {
+/** Appends what is new of a piece: a conversation that was just read may hold some of it, or all, already. */
+function appendText(items: Item[], id: string, offset: number, text: string): Item[] {
   const at = items.findLastIndex((item) => item.id === id);
   const item = items[at];
   if (item === undefined || item.kind.kind !== "assistant") return items;
-  return items.with(at, { ...item, kind: { ...item.kind, text: item.kind.text + text } });
+  const fresh = text.slice(Math.max(0, item.kind.text.length - offset));
+  return fresh === "" ? items : items.with(at, { ...item, kind: { ...item.kind, text: item.kind.text + fresh } });
 }
 
 function appendRows(ledger: LedgerRow[], rows: readonly LedgerRow[]): LedgerRow[] {

@@ -80,7 +80,7 @@ describe("the store", () => {
     const { host, store } = quietHost();
     await store.start();
     const opening = store.openConversation("c2");
-    host.emit({ first_seq: 5, events: [{ type: "text_appended", conversation_id: "c2", item_id: "c2-2", text: "x" }] });
+    host.emit({ first_seq: 5, events: [{ type: "text_appended", conversation_id: "c2", item_id: "c2-2", offset: 0, text: "x" }] });
     await opening;
     expect(host.opened).toEqual(["c1", "c2", "c2"]);
   });

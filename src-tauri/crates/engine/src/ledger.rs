@@ -1,7 +1,7 @@
 //! The closed list of facts about routing, each of which can say itself in a line.
 //!
 //! The debug panel and the command line render these lines, and the tests compare them. Deliberately absent: time and sequence, which
-//! the host's trace adds.
+//! the host's conversations add.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::{

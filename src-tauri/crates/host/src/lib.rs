@@ -10,4 +10,3 @@ pub mod model;
 pub mod payload;
 pub mod script;
 pub mod store;
-pub mod trace;

@@ -142,3 +142,10 @@ describe("nextHeight", () => {
     expect(cases.map(([applied, reported]) => nextHeight(applied, reported))).toEqual([420, null, null, 297, 40, 40, 1200, null, null]);
   });
 });
+
+describe("the locale", () => {
+  it("is one that a View can format with, also where the system's is none", () => {
+    expect(hostContext(around({ locale: "C" })).locale).toBe("en");
+    expect(hostContext(around({ locale: "de-CH" })).locale).toBe("de-CH");
+  });
+});

@@ -146,7 +146,7 @@ export function hostContext(around: Surroundings): McpUiHostContext {
     availableDisplayModes: ["inline"],
     // The width is the transcript's and the View cannot have more; the height follows the View.
     containerDimensions: { width: Math.round(around.width), maxHeight: MOST_HEIGHT },
-    locale: around.locale,
+    locale: knownLocale(around.locale),
     timeZone: around.timeZone,
     userAgent: `usher/${around.version}`,
     platform: "desktop",
@@ -192,5 +192,16 @@ function objectOf(json: string): Record<string, unknown> | null {
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
+  }
+}
+
+/**
+ * A locale that every View can format with: some systems call theirs "C", which is none (BCP 47) and makes `toLocaleString` throw.
+ */
+export function knownLocale(locale: string): string {
+  try {
+    return Intl.getCanonicalLocales(locale)[0] ?? "en";
+  } catch {
+    return "en";
   }
 }

@@ -65,9 +65,10 @@ export class DemoTurn {
     this.#turn(conversationId, { kind: "streaming" });
     const words = text.split(/(?<= )/);
     words.forEach((word, i) => {
+      const offset = words.slice(0, i).join("").length;
       this.#later(conversationId, i + 1, () => {
         this.#patch(conversationId, itemId, (k) => (k.kind === "assistant" ? { ...k, text: k.text + word } : k));
-        this.world.emit({ type: "text_appended", conversation_id: conversationId, item_id: itemId, text: word });
+        this.world.emit({ type: "text_appended", conversation_id: conversationId, item_id: itemId, offset, text: word });
       });
     });
     this.#later(conversationId, words.length + 1, () => {

@@ -111,7 +111,7 @@ impl Host {
         call.ended_ms = Some(self.now_ms());
         let (payloads, outcome) = match end {
             Ok(landed) => {
-                call.state = if landed.outcome.is_error { CallState::ToolError } else { CallState::Done };
+                call.state = end_state(&landed.outcome);
                 let payloads = self.settle(live, &mut call, &landed).await;
                 (payloads, Some(landed.outcome))
             }
@@ -121,6 +121,9 @@ impl Host {
                 (Vec::new(), None)
             }
         };
+        if matches!((&call.state, &call.told), (CallState::Failed { .. }, Told::Notice(_) | Told::Outputs)) {
+            call.told = Told::Malformed;
+        }
         if call.model_call.is_none() {
             call.told = Told::Nothing;
         }
@@ -191,7 +194,7 @@ impl Host {
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing of it reached anybody. Open the wire tab to see it, and report it to the server's authors.".to_owned();
-            Box::new(Stop { state: CallState::Failed { what: what.clone(), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } })
+            Box::new(Stop { state: CallState::Failed { what: sentence(&what), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } })
         })?;
         self.record(live, Some(&call.id), received(&outcome));
         for defect in wire_defects.into_iter().filter(|it| it.rule.is_none()) {
@@ -242,7 +245,7 @@ impl Host {
             let entry =
                 LedgerEntry::CallRefused { tool: tool.name.clone(), rule: error.rule(), why: what.clone() };
             Box::new(Stop {
-                state: CallState::Failed { what: what.clone(), todo },
+                state: CallState::Failed { what: sentence(&what), todo },
                 told: Told::ProtocolError(what),
                 entry,
             })
@@ -278,6 +281,11 @@ impl Host {
             Standing::Forbidden => return Err(refused("your settings never allow this tool")),
             Standing::Ask(why) => why,
         };
+        if call.item_id.is_none() {
+            // Nobody can answer a question that is not shown, whoever's call it is.
+            let body = ItemBody::Call { call_id: call.id.clone() };
+            call.item_id = self.add_item(live, body, String::new()).await.ok().map(|it| it.id);
+        }
         let (sender, answer) = oneshot::channel();
         live.with(|it| it.questions.insert(call.id.clone(), sender));
         call.state = CallState::AwaitingApproval(why);
@@ -622,6 +630,33 @@ fn received(outcome: &CallOutcome) -> LedgerEntry {
     LedgerEntry::Received { bytes: outcome.raw.bytes() as u64, outputs, is_error: outcome.is_error }
 }
 
+/// How a call ended whose result could be read. A success without any output is a defect and not a success (rule H27).
+fn end_state(outcome: &CallOutcome) -> CallState {
+    match &outcome.body {
+        OutcomeBody::Outputs { parts, unreadable } if parts.is_empty() && unreadable.is_empty() => {
+            CallState::Failed {
+                what: "The server answered with an empty list of outputs.".to_owned(),
+                todo: "Nothing reached anybody. Report it to the server's authors.".to_owned(),
+            }
+        }
+        OutcomeBody::Outputs { .. } | OutcomeBody::Legacy { .. } if outcome.is_error => CallState::ToolError,
+        OutcomeBody::Outputs { .. } | OutcomeBody::Legacy { .. } => CallState::Done,
+    }
+}
+
+/// Ends a text as a sentence, so that the next one does not run into it.
+fn sentence(text: &str) -> String {
+    let mut text = text.trim().to_owned();
+    if let Some(first) = text.get(..1) {
+        let upper = first.to_uppercase();
+        text.replace_range(..1, &upper);
+    }
+    if !text.ends_with(['.', '!', '?', '…']) {
+        text.push('.');
+    }
+    text
+}
+
 /// Checks what the model wrote against the tool's own schema.
 fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
     match Compiled::new(&tool.input_schema).check(arguments) {
@@ -640,7 +675,7 @@ fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
             );
             let todo = "Nothing was sent. The model was told and may try again.".to_owned();
             Err(Box::new(Stop {
-                state: CallState::Failed { what: what.clone(), todo },
+                state: CallState::Failed { what: sentence(&what), todo },
                 told: Told::BadArguments(problems),
                 entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
             }))
@@ -652,7 +687,7 @@ fn unknown_tool(order: &CallOrder) -> Box<Stop> {
     let what = format!("There is no tool named {:?} on this server.", order.tool);
     let todo = "Nothing was sent. Check whether the server still offers it.".to_owned();
     Box::new(Stop {
-        state: CallState::Failed { what: what.clone(), todo },
+        state: CallState::Failed { what: sentence(&what), todo },
         told: Told::UnknownTool,
         entry: LedgerEntry::Failed { what },
     })
@@ -661,7 +696,7 @@ fn unknown_tool(order: &CallOrder) -> Box<Stop> {
 fn failed(error: &CallError) -> Box<Stop> {
     let what = error.to_string();
     Box::new(Stop {
-        state: CallState::Failed { what: what.clone(), todo: error.todo().to_owned() },
+        state: CallState::Failed { what: sentence(&what), todo: error.todo().to_owned() },
         told: Told::ProtocolError(what.clone()),
         entry: LedgerEntry::Failed { what },
     })

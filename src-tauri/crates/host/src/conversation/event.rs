@@ -35,6 +35,8 @@ pub enum HostEvent {
         conversation_id: String,
         /// The entry.
         item_id: String,
+        /// How long its text was before, in UTF-16 units: a reader that has read the entry since knows what is new.
+        offset: usize,
         /// The text.
         text: String,
     },

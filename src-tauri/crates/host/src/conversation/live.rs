@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     model::ModelToolResult,
-    store::{CallRow, ConversationRow, ExchangeRow, ItemRow, LedgerRow},
+    store::{CallRow, ConversationRow, ExchangeRow, ItemRow, LedgerRow, SearchHit},
 };
 
 /// What a tool is asked for in Custom mode.
@@ -223,6 +223,15 @@ impl Host {
             .collect())
     }
 
+    /// Finds titles, messages and answers that contain every word. What tools returned is not searched, whoever it was for.
+    ///
+    /// # Errors
+    /// The disk cannot be read.
+    pub async fn search(&self, query: &str) -> Result<Vec<SearchHit>, HostError> {
+        const MOST_HITS: u32 = 50;
+        Ok(self.store().search(query, MOST_HITS).await?)
+    }
+
     /// Changes a conversation's title, mode, model or custom choices.
     ///
     /// # Errors
@@ -307,6 +316,13 @@ impl Host {
         self.tell(HostEvent::Conversation(live.summary()));
     }
 
+    /// Ends a turn: whoever waits for its end finds its state, and whoever is told may start the next one.
+    pub(super) fn end_turn(&self, live: &Live, turn: TurnState) {
+        live.turn.send_replace(turn.clone());
+        live.with(|it| it.cancel = None);
+        self.set_turn(live, turn);
+    }
+
     /// Writes an entry to disk, then shows it.
     pub(super) async fn add_item(
         &self,
@@ -364,14 +380,16 @@ impl Host {
     /// Writes text to disk, then shows it.
     pub(super) async fn append_text(&self, live: &Live, item_id: &str, text: &str) {
         self.patiently(self.store().append_text(item_id, text).await);
-        live.with(|it| {
-            if let Some(item) = it.items.iter_mut().find(|it| it.id == item_id) {
-                item.text.push_str(text);
-            }
+        let offset = live.with(|it| {
+            let item = it.items.iter_mut().rev().find(|it| it.id == item_id)?;
+            let offset = item.text.encode_utf16().count();
+            item.text.push_str(text);
+            Some(offset)
         });
         self.tell(HostEvent::Text {
             conversation_id: live.id.clone(),
             item_id: item_id.to_owned(),
+            offset: offset.unwrap_or_default(),
             text: text.to_owned(),
         });
     }

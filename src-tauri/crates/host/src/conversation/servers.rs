@@ -489,6 +489,12 @@ impl Host {
         let id = id.unwrap_or_else(|| self.new_id());
         let old = self.server(&id).map(|it| it.facts().row.clone());
         let sort = old.as_ref().map_or_else(|| self.now_ms(), |it| it.sort);
+        // The form shows no variables, which may hold secrets; an empty list leaves those that are set.
+        let kept = old.as_ref().and_then(|it| serde_json::from_str::<StoredSpec>(&it.spec).ok());
+        let spec = match kept {
+            Some(kept) if spec.env.is_empty() => StoredSpec { env: kept.env, ..spec },
+            Some(_) | None => spec,
+        };
         let spec_json = serde_json::to_string(&spec).unwrap_or_default();
         let row = ServerRow { id: id.clone(), name, spec: spec_json, enabled: true, era: None, sort };
         self.store().refusing().put_server(row.clone()).await?;
@@ -535,6 +541,10 @@ impl Host {
         };
         self.store().refusing().put_server(row).await?;
         server.supervisor.enable(enabled);
+        // The supervisor takes the order on its own task; a call that follows at once must not find the old state.
+        let mut state = server.supervisor.state();
+        let taken = state.wait_for(|it| matches!(it, ServerState::Off) != enabled);
+        let _in_time = tokio::time::timeout(std::time::Duration::from_secs(5), taken).await;
         self.tell(HostEvent::Server(Box::new(server.status())));
         Ok(())
     }

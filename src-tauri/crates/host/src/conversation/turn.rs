@@ -152,13 +152,10 @@ impl Host {
 
     async fn drive(self, live: Arc<Live>, cancel: CancellationToken, choice: ToolChoice) {
         let end = self.rounds(&live, &cancel, choice).await;
-        live.with(|it| {
-            it.cancel = None;
-            it.row.updated_ms = self.now_ms();
-        });
+        live.with(|it| it.row.updated_ms = self.now_ms());
         let row = live.with(|it| it.row.clone());
         self.keep_writing(self.store().update_conversation(row));
-        self.set_turn(&live, end.err().map_or(TurnState::Idle, TurnState::Failed));
+        self.end_turn(&live, end.err().map_or(TurnState::Idle, TurnState::Failed));
     }
 
     async fn rounds(
