@@ -86,6 +86,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     }));
 
   const handlers: Handlers = {
+    search: ({ query }) => found([...world.conversations.values()], query),
     create_conversation({ mode, model_id }) {
       const id = `c${world.fresh()}`;
       const summary = {
@@ -310,6 +311,21 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
 
 function refusal(what: string, todo: string): ApiError {
   return { what, safe: "Nothing was changed.", todo };
+}
+
+/** What is written anywhere, with a little of what stands around it. */
+function found(conversations: readonly ConversationView[], query: string): AnswerOf<"search"> {
+  const needle = query.trim().toLowerCase();
+  if (needle === "") return [];
+  return conversations.flatMap(({ summary, items }) =>
+    items.flatMap(({ id, kind }) => {
+      const text = kind.kind === "user" || kind.kind === "assistant" ? kind.text : "";
+      const at = text.toLowerCase().indexOf(needle);
+      if (at === -1) return [];
+      const snippet = text.slice(Math.max(0, at - 24), at + 60);
+      return [{ conversation_id: summary.id, title: summary.title, item_id: id, snippet }];
+    }),
+  );
 }
 
 function payload(_handle: string): Value {
