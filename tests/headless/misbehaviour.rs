@@ -61,7 +61,7 @@ async fn each_defect_of_an_output_is_named_by_its_rule() {
         --violate-user → H04 | done | I found 37 Globex customer records. The three most recently acti
         --violate-ui → H04 | done | I found 37 Globex customer records. The three most recently acti
         --mirrored-text → H19 | done | I found 37 Globex customer records. The three most recently acti
-        --empty-outputs → H26 H27 H19 | done | The tool finished and returned nothing.
+        --empty-outputs → H26 H27 H19 | failed | The tool answered, but its answer was not a valid result, so it 
         --meta-secrets → H26 | done | I found 37 Globex customer records. The three most recently acti"#]]
     .assert_eq(&lines.join("\n"));
 }

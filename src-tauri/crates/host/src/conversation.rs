@@ -13,6 +13,7 @@ mod outputs;
 mod record;
 mod scripting;
 mod servers;
+mod settle;
 mod turn;
 mod views;
 

@@ -1,0 +1,239 @@
+//! A result that was read and routed: its parts are checked, kept and handed over, and each step leaves its fact in the ledger.
+
+use bytes::Bytes;
+use usher_engine::{
+    Consumer,
+    ledger::LedgerEntry,
+    routing::{Delivery, Routing, Source, payload_json},
+    validation::{Compiled, NotChecked, Verdict},
+};
+use usher_protocol::{
+    RawJson,
+    model::{CallOutcome, Contract, Payload, Selector, Tool},
+};
+
+use super::{
+    CallRecord, DeliveryRecord, Host, Shown, Told, WithheldRecord, call::Landed, live::Live, lock,
+    servers::Server,
+};
+use crate::store::{NewPayload, PayloadRow};
+
+impl Host {
+    /// Checks each structured part against the schema of its own variant, off the threads that answer the window.
+    pub(super) async fn validate(
+        &self,
+        server: &Server,
+        tool: &Tool,
+        outcome: &CallOutcome,
+        routing: &Routing,
+    ) -> Vec<Option<Verdict>> {
+        let owner = format!("{}/{}", server.id, tool.name);
+        let mut jobs: Vec<(usize, Source, Compiled, RawJson)> = Vec::new();
+        let mut verdicts: Vec<Option<Verdict>> = Vec::new();
+        for (index, delivery) in routing.deliveries.iter().enumerate() {
+            let Payload::Structured(value) = &delivery.payload else {
+                verdicts.push(None);
+                continue;
+            };
+            let (selector, schema) = match (&delivery.source, &tool.contract) {
+                (Source::Output(selector), _) => {
+                    (selector.clone(), tool.variant(selector).and_then(|it| it.schema.as_ref()))
+                }
+                (Source::LegacyStructured, Contract::Legacy { output_schema }) => {
+                    (Selector::ASSISTANT_STRUCTURED, output_schema.as_ref())
+                }
+                (
+                    Source::LegacyStructured
+                    | Source::ExtensionMeta(_)
+                    | Source::LegacyContent
+                    | Source::LegacyResult,
+                    _,
+                ) => {
+                    verdicts.push(None);
+                    continue;
+                }
+            };
+            let Some(schema) = schema else {
+                verdicts.push(Some(Verdict::NotChecked(NotChecked::NoSchema)));
+                continue;
+            };
+            if outcome.is_error {
+                verdicts.push(Some(Verdict::NotChecked(NotChecked::IsError)));
+                continue;
+            }
+            let compiled = lock(&self.0.schemas).of(&owner, &selector, schema);
+            verdicts.push(None);
+            // The same value for two consumers is checked once.
+            if !jobs.iter().any(|it| it.1 == delivery.source) {
+                jobs.push((index, delivery.source.clone(), compiled, value.clone()));
+            }
+        }
+        let checked = tokio::task::spawn_blocking(move || {
+            jobs.into_iter()
+                .map(|(index, source, compiled, value)| (index, source, compiled.check(&value)))
+                .collect::<Vec<_>>()
+        })
+        .await
+        .unwrap_or_default();
+        for (_, source, verdict) in checked {
+            for (index, delivery) in routing.deliveries.iter().enumerate() {
+                if delivery.source == source {
+                    verdicts[index] = Some(verdict.clone());
+                }
+            }
+        }
+        verdicts
+    }
+
+    /// Writes down where everything went and hands it over.
+    pub(super) async fn settle(&self, live: &Live, call: &mut CallRecord, landed: &Landed) -> Vec<Payload> {
+        let mut kept: Vec<(Source, RawJson, String)> = Vec::new();
+        let mut validated: Vec<Source> = Vec::new();
+        for (delivery, verdict) in landed.routing.deliveries.iter().zip(&landed.verdicts) {
+            let raw = payload_json(&delivery.payload);
+            let known = kept.iter().find(|it| it.0 == delivery.source && it.1 == raw).map(|it| it.2.clone());
+            let handle = known.unwrap_or_else(|| {
+                let label = format!("{} of {}", delivery.source.name(), call.tool);
+                let handle = self.keep_payload(live, &call.id, delivery.source.selector(), &label, &raw);
+                kept.push((delivery.source.clone(), raw.clone(), handle.clone()));
+                handle
+            });
+            if let Some(verdict) = verdict.clone().filter(|_| !validated.contains(&delivery.source)) {
+                validated.push(delivery.source.clone());
+                let source = delivery.source.clone();
+                self.record(live, Some(&call.id), LedgerEntry::Validated { source, verdict });
+            }
+            let shown = if delivery.to == Consumer::User {
+                Some(self.present(&landed.tool, delivery, &raw, &handle).await)
+            } else {
+                None
+            };
+            self.deliver(live, call, delivery, verdict.clone(), shown, handle);
+        }
+        for part in &landed.routing.withheld {
+            let label = format!("{} of {}, withheld", part.what, call.tool);
+            let handle = self.keep_payload(live, &call.id, part.selector.as_ref(), &label, &part.raw);
+            let bytes = part.raw.bytes() as u64;
+            call.withheld.push(WithheldRecord {
+                selector: part.selector.clone(),
+                what: part.what.clone(),
+                bytes,
+                rule: part.rule,
+                why: part.why.clone(),
+                handle: handle.clone(),
+            });
+            self.record(
+                live,
+                Some(&call.id),
+                LedgerEntry::Withheld {
+                    selector: part.selector.clone(),
+                    what: part.what.clone(),
+                    bytes,
+                    rule: part.rule,
+                    why: part.why.clone(),
+                    handle: Some(handle),
+                },
+            );
+        }
+        for defect in &landed.routing.defects {
+            self.record(live, Some(&call.id), LedgerEntry::Defect(defect.clone()));
+            call.defects.push(defect.clone());
+        }
+        call.told = match landed.routing.notice {
+            Some(notice) => {
+                self.record(live, Some(&call.id), LedgerEntry::Noticed { notice });
+                Told::Notice(notice)
+            }
+            None => Told::Outputs,
+        };
+        landed.routing.deliveries.iter().map(|it| it.payload.clone()).collect()
+    }
+
+    fn deliver(
+        &self,
+        live: &Live,
+        call: &mut CallRecord,
+        delivery: &Delivery,
+        verdict: Option<Verdict>,
+        shown: Option<Shown>,
+        handle: String,
+    ) {
+        let how = shown.as_ref().map_or_else(|| how_received(delivery), how_shown);
+        call.shown.extend(shown);
+        self.record(
+            live,
+            Some(&call.id),
+            LedgerEntry::Delivered {
+                to: delivery.to,
+                source: delivery.source.clone(),
+                bytes: delivery.bytes as u64,
+                door: delivery.door.clone(),
+                how: how.clone(),
+                handle: Some(handle.clone()),
+            },
+        );
+        call.deliveries.push(DeliveryRecord {
+            to: delivery.to,
+            source: delivery.source.clone(),
+            bytes: delivery.bytes as u64,
+            door: delivery.door.clone(),
+            verdict,
+            how,
+            handle,
+        });
+    }
+
+    /// Keeps a payload on disk and answers its handle.
+    pub(super) fn keep_payload(
+        &self,
+        live: &Live,
+        call_id: &str,
+        selector: Option<&Selector>,
+        label: &str,
+        raw: &RawJson,
+    ) -> String {
+        let handle = self.new_id();
+        let row = PayloadRow {
+            handle: handle.clone(),
+            conversation_id: live.id.clone(),
+            call_id: Some(call_id.to_owned()),
+            audience: selector.map(|it| it.audience.to_string()).unwrap_or_default(),
+            format: selector.map(|it| it.format.to_string()).unwrap_or_default(),
+            mime: "application/json".to_owned(),
+            label: label.to_owned(),
+            created_ms: self.now_ms(),
+            size: i64::try_from(raw.bytes()).unwrap_or(i64::MAX),
+        };
+        lock(&self.0.payloads).put(&handle, raw.clone());
+        let bytes = Bytes::from_owner(Shared(raw.clone()));
+        self.keep_writing(self.store().put_payload(NewPayload { row, bytes }));
+        handle
+    }
+}
+
+/// Lets the disk's writer read the one copy of a value.
+struct Shared(RawJson);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
+}
+
+fn how_received(delivery: &Delivery) -> String {
+    match &delivery.payload {
+        Payload::Content(blocks) if blocks.len() == 1 => "one block".to_owned(),
+        Payload::Content(blocks) => format!("{} blocks", blocks.len()),
+        Payload::Structured(_) => "as JSON".to_owned(),
+    }
+}
+
+fn how_shown(shown: &Shown) -> String {
+    match shown {
+        Shown::Blocks { .. } => "in the transcript".to_owned(),
+        Shown::Table { rows: 1, .. } => "as a table, 1 row".to_owned(),
+        Shown::Table { rows, .. } => format!("as a table, {rows} rows"),
+        Shown::Properties { .. } => "as properties".to_owned(),
+        Shown::Json { .. } => "as JSON".to_owned(),
+    }
+}
