@@ -67,6 +67,17 @@ describe("the window", () => {
     expect(rows()).toContain("Deployment check");
   });
 
+  it("finds what was written in a message, marks it and opens its conversation there", async () => {
+    const { store } = await open();
+    await store.openConversation("c2");
+    await userEvent.type(screen.getByLabelText("Search conversations"), "globex accounts were");
+    const hit = await screen.findByTestId("search-hit");
+    expect(hit.querySelector("mark")?.textContent).toBe("Globex accounts were");
+    await userEvent.click(hit);
+    await waitFor(() => expect(store.conversation?.summary.id).toBe("c1"));
+    await waitFor(() => expect(store.revealItemId).toBeNull());
+  });
+
   it("takes the theme that was chosen, and none for the system's", async () => {
     const { store } = await open();
     expect(document.documentElement.dataset.theme).toBeUndefined();

@@ -30,6 +30,8 @@ export class Store {
   tab = $state<InspectorTab>("routing");
   /** The call that the inspector is about; the last one when none was picked. */
   pickedCallId = $state<string | null>(null);
+  /** The item of the open conversation that should be brought into sight, until it is. */
+  revealItemId = $state<string | null>(null);
   /** What the window itself has to say, such as a refused command. */
   localNotices = $state.raw<readonly NoticeView[]>([]);
 
@@ -104,6 +106,12 @@ export class Store {
     this.conversationId = id;
     this.pickedCallId = null;
     if (this.state?.open[id] === undefined) await this.#read(id);
+  }
+
+  /** Shows a conversation where one of its items stands. */
+  async openAt(id: string, itemId: string | null): Promise<void> {
+    this.revealItemId = itemId;
+    await this.openConversation(id);
   }
 
   /** Starts a conversation and shows it. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { demoCall, demoConversations, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
 import { deliveryHint, deliveryText, otherDefects, progressShare, serverHints, stateLook } from "./call";
+import { marked } from "./hits";
 import { groupByDay } from "./groups";
 import { composerKey } from "./keys";
 import { customProblems } from "./selection";
@@ -105,5 +106,14 @@ describe("the list of conversations", () => {
     ]);
     expect(titles(" BUDGET ")).toEqual([["Earlier", "Budget for Q1"]]);
     expect(titles("none")).toEqual([]);
+  });
+});
+
+describe("a snippet", () => {
+  it("is cut where the query stands, and never changed", () => {
+    const parts = marked("Is a+b what A+B was?", "a+b");
+    expect(parts.filter((part) => part.found).map((part) => part.text)).toEqual(["a+b", "A+B"]);
+    expect(parts.map((part) => part.text).join("")).toBe("Is a+b what A+B was?");
+    expect(marked("whole", "")).toEqual([{ text: "whole", found: false }]);
   });
 });
