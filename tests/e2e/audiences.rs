@@ -27,6 +27,10 @@ async fn holds(expected: &Expected) -> anyhow::Result<()> {
     stage.allow_once().await?;
     stage.window.screenshot(&format!("mode-{}", expected.mode)).await?;
 
+    for variant in expected.user {
+        // Rows of a table come when they are in sight.
+        stage.window.text_in("[data-testid=transcript]", &format!("canary-{variant}-{}", stage.seed)).await?;
+    }
     let body = stage.bodies()?.pop().unwrap_or_default();
     let body = String::from_utf8(body)?;
     for variant in VARIANTS {
@@ -199,7 +203,8 @@ async fn a_conversation_is_there_again_after_a_restart() -> anyhow::Result<()> {
     let stage = Stage { window: Stage::window(&folder).await?, seed, folder };
     stage.click("[data-testid=conversation-row]").await?;
     stage.window.text_in("[data-testid=item-user]", QUESTION).await?;
-    stage.window.element("[data-testid=shown-table] [data-testid=table-cell]").await?;
+    let canary = format!("canary-user-structured-{}", stage.seed);
+    stage.window.text_in("[data-testid=shown-table] [data-testid=table-cell]", &canary).await?;
     let transcript = stage.transcript().await?;
     stage.check("the transcript", &transcript, "user-structured", true);
     // A View of an earlier run waits for the user, and comes back from what was recorded.

@@ -14,6 +14,9 @@ async fn pictures(theme: &str) -> anyhow::Result<()> {
     stage.allow_once().await?;
     stage.window.element("[data-testid=view-frame]").await?;
     stage.received_by_view().await?;
+    let top = "document.querySelector('[data-testid=item-user]').scrollIntoView({ block: 'start' })";
+    stage.window.run(top).await?;
+    stage.window.element("[data-testid=table-cell]").await?;
     stage.window.screenshot(&format!("conversation-{theme}")).await?;
     stage.click("[data-testid=inspector-tab-context]").await?;
     stage.window.element("[data-testid=context-body]").await?;

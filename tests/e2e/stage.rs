@@ -91,8 +91,7 @@ impl Stage {
     }
 
     pub(crate) async fn click(&self, css: &str) -> anyhow::Result<()> {
-        self.window.element(css).await?.click().await.with_context(|| format!("clicking {css}"))?;
-        Ok(())
+        self.window.click(css).await
     }
 
     /// The transcript's DOM, which is all that the user is shown.

@@ -141,11 +141,28 @@ impl Window {
     /// # Errors
     /// When it does not come.
     pub async fn element(&self, css: &str) -> anyhow::Result<Element> {
+        let mut found = None;
         self.until(&format!("there is an element {css}"), async || {
-            Ok(!self.client().find_all(Locator::Css(css)).await?.is_empty())
+            // The page may draw between two questions, so what was found is what is given.
+            found = self.client().find_all(Locator::Css(css)).await?.into_iter().next();
+            Ok(found.is_some())
         })
         .await?;
-        Ok(self.client().find(Locator::Css(css)).await?)
+        found.with_context(|| format!("the element {css}"))
+    }
+
+    /// Clicks an element, as soon as there is one that takes it: the page may draw it anew between finding and clicking.
+    ///
+    /// # Errors
+    /// When none comes, or none takes the click.
+    pub async fn click(&self, css: &str) -> anyhow::Result<()> {
+        self.until(&format!("{css} takes a click"), async || {
+            Ok(match self.client().find(Locator::Css(css)).await {
+                Ok(element) => element.click().await.is_ok(),
+                Err(_) => false,
+            })
+        })
+        .await
     }
 
     /// Waits until the text stands in an element.
