@@ -1,0 +1,227 @@
+//! The program as a terminal starts it: what it prints, and what its exit code says.
+//!
+//! Nothing here can wait for a person: standard input is empty, and a program that does not end is ended and fails its test.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use tempfile::TempDir;
+use usher_tests::scripted_server::Script;
+
+use super::CHILD;
+
+/// How long one run may take. Only a program that hangs reaches it.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a run came to.
+struct Run {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// Runs the program with a data folder of its own.
+async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
+    let child = tokio::process::Command::new(CHILD)
+        .args(arguments.iter().map(AsRef::as_ref))
+        .env("USHER_DATA_DIR", data)
+        .env_remove("USHER_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let shown = || arguments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ");
+    let ended = tokio::time::timeout(LIMIT, child.wait_with_output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("usher {} does not end", shown())).unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
+    Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Calls a tool of the sample server with these switches.
+async fn call(tool: &str, args: &str, options: &[&str], switches: &[&str]) -> Run {
+    let data = tempfile::tempdir().unwrap();
+    let mut line = vec!["call", tool, "--args", args];
+    line.extend(options);
+    line.extend(["--", CHILD, "sample-server"]);
+    line.extend(switches);
+    usher(data.path(), &line).await
+}
+
+#[tokio::test]
+async fn the_demonstration_shows_every_audience_and_what_was_withheld() {
+    let data = tempfile::tempdir().unwrap();
+    let run = usher(data.path(), &["demo", "--plain"]).await;
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    for word in ["MODEL ", "YOU ", "VIEW ", "SCRIPT ", "WITHHELD", "DEFECT"] {
+        assert!(run.out.contains(&format!("* {word}")), "{word} is missing:\n{}", run.out);
+    }
+    let mut rules: Vec<&str> = run
+        .out
+        .split("* WITHHELD\n")
+        .nth(1)
+        .and_then(|it| it.split("* DEFECT").next())
+        .unwrap()
+        .lines()
+        .filter_map(|it| it.trim_start().split_once(": "))
+        .map(|it| it.0)
+        .filter(|it| it.len() == 3 && it.starts_with('H'))
+        .collect();
+    rules.dedup();
+    assert_eq!(rules, ["H19", "H26"]);
+    assert!(!run.out.contains('\u{1b}'), "plain has no colours");
+    assert!(run.out.contains("Every step worked."), "{}", run.out);
+    // The demonstration keeps its data to itself.
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_worked_exits_with_0() {
+    let run = call("search_customers", r#"{"query":"Globex Labs"}"#, &["--yes"], &[]).await;
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    assert!(run.out.contains("MODEL  would receive assistant/content"), "{}", run.out);
+    assert!(run.out.contains("YOU    see user/structured, as a table"), "{}", run.out);
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_and_a_server_that_breaks_its_contract_exit_with_1() {
+    let query = r#"{"query":"Globex Labs"}"#;
+    for (tool, args, switches, said) in [
+        ("open_ticket", r#"{"subject":"x","priority":"whenever"}"#, &[][..], "The tool says that it failed."),
+        ("search_customers", query, &["--missing-output"], "was asked for and did not come"),
+        ("search_customers", query, &["--violate-user"], "does not fit its"),
+        ("search_customers", query, &["--no-assistant-content"], "H07"),
+        ("search_customers", query, &["--crash-on-call"], ""),
+    ] {
+        let run = call(tool, args, &["--yes"], switches).await;
+        assert_eq!(run.code, Some(1), "{tool} {switches:?}: {}\n{}", run.out, run.err);
+        let all = format!("{}{}", run.out, run.err);
+        assert!(all.contains(said), "{tool} {switches:?}: {all}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_carried_out_as_it_was_given_exits_with_2() {
+    let data = tempfile::tempdir().unwrap();
+    for line in [
+        &["call"][..],
+        &["call", "search_customers"],
+        &["call", "sample", "search_customers", "--", CHILD, "sample-server"],
+        &["call", "search_customers", "--args", "3", "--yes", "--", CHILD, "sample-server"],
+        &["call", "search_customers", "--args", "{", "--yes", "--", CHILD, "sample-server"],
+        &["call", "search_customers", "--mode", "custom", "--yes", "--", CHILD, "sample-server"],
+        &["call", "search_customers", "--ask", "user", "--yes", "--", CHILD, "sample-server"],
+        // Asks for an output that the tool does not declare.
+        &["call", "search_customers", "--ask", "user/content", "--yes", "--", CHILD, "sample-server"],
+        &["call", "nope", "--yes", "--", CHILD, "sample-server"],
+        // Nobody is there who could allow the call.
+        &["call", "search_customers", "--args", r#"{"query":"x"}"#, "--", CHILD, "sample-server"],
+        &["tools"],
+        &["no-such-command"],
+    ] {
+        let run = usher(data.path(), line).await;
+        assert_eq!(run.code, Some(2), "{line:?}: {}\n{}", run.out, run.err);
+        assert!(!run.err.trim().is_empty() || !run.out.trim().is_empty(), "{line:?} says nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_reached_exits_with_3() {
+    let data = tempfile::tempdir().unwrap();
+    let missing = "/there/is/no/such/program";
+    for line in [
+        &["call", "x", "--yes", "--", missing][..],
+        &["tools", "--", missing],
+        &["call", "x", "--yes", "--", CHILD, "sample-server", "--crash-at-start"],
+    ] {
+        let run = usher(data.path(), line).await;
+        assert_eq!(run.code, Some(3), "{line:?}: {}\n{}", run.out, run.err);
+        assert_eq!(run.out, "", "{line:?}");
+        assert!(!run.err.trim().is_empty(), "{line:?}");
+    }
+    let run = usher(data.path(), &["tools", "--", missing]).await;
+    assert!(run.err.contains(missing), "{}", run.err);
+}
+
+#[tokio::test]
+async fn json_keeps_the_digits_of_every_number() {
+    let (data, folder): (TempDir, TempDir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let declaration = r#"{"outputVariants":[
+        {"audience":"assistant","format":"content"},
+        {"audience":"programmatic","format":"structured","schema":{"type":"object"}}]}"#;
+    let result = r#"{"resultType":"complete","isError":false,"outputs":[
+        {"audience":"programmatic","format":"structured","structuredContent":{"id":9007199254740993,"rate":1.10,"z":1,"a":2}}]}"#;
+    let script = Script::new("2026-12-01").tool("read", declaration, result);
+    let server = script.cast("scripted", CHILD, folder.path());
+    let mut line = vec!["call", "read", "--yes", "--ask", "programmatic/structured", "--json", "--"];
+    line.push(&server.command);
+    line.extend(server.args.iter().map(String::as_str));
+    let run = usher(data.path(), &line).await;
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    assert!(run.out.contains(r#"{"id":9007199254740993,"rate":1.10,"z":1,"a":2}"#), "{}", run.out);
+    assert_eq!(run.out.lines().count(), 1, "one call is one line");
+    let read: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(read["requested"], serde_json::json!(["programmatic/structured"]));
+    assert_eq!(read["state"], "done");
+}
+
+#[tokio::test]
+async fn what_is_withheld_is_told_and_not_printed() {
+    let seed = usher_tests::canaries::fresh_seed();
+    let switches = ["--unrequested-output", "--meta-secrets", "--canaries", seed.as_str()];
+    let options = ["--yes", "--ask", "user/structured", "--json"];
+    let run = call("search_customers", r#"{"query":"Globex Labs"}"#, &options, &switches).await;
+    assert_eq!(run.code, Some(1), "{}\n{}", run.out, run.err);
+    let user = usher_tests::stage::reach(&seed, &[("printed", run.out.as_bytes())]);
+    expect!["printed: user-structured"].assert_eq(&user);
+    let read: Value = serde_json::from_str(&run.out).unwrap();
+    assert!(!read["withheld"].as_array().unwrap().is_empty(), "{read}");
+}
+
+async fn listed(switches: &[&str], code: i32, expected: Expect) {
+    let data = tempfile::tempdir().unwrap();
+    let mut line = vec!["tools", "--", CHILD, "sample-server"];
+    line.extend(switches);
+    let run = usher(data.path(), &line).await;
+    assert_eq!(run.code, Some(code), "{}\n{}", run.out, run.err);
+    let head: Vec<&str> = run.out.lines().take(10).map(str::trim_end).collect();
+    expected.assert_eq(&head.join("\n"));
+}
+
+#[tokio::test]
+async fn tools_lists_what_there_is_for_whom() {
+    listed(
+        &[],
+        0,
+        expect![[r#"
+        usher-sample 0.1.0  2026-12-01
+
+          search_customers
+            Finds customers by a part of their name, optionally in one region, and tells
+            who was active last.
+            ● MODEL  assistant/content
+            ● MODEL  assistant/structured, with a schema
+            ● YOU    user/structured, with a schema
+            ● SCRIPT programmatic/structured, with a schema
+            ● VIEW   io.modelcontextprotocol/ui/structured, with a schema"#]],
+    )
+    .await;
+    listed(
+        &["--only", "2025-11-25"],
+        0,
+        expect![[r#"
+        usher-sample 0.1.0  2025-11-25
+
+          search_customers
+            Finds customers by a part of their name, optionally in one region, and tells
+            who was active last.
+            declared as in earlier revisions, with an outputSchema; local policy routes its results
+
+          show_dashboard
+            Opens the sales dashboard: every customer, with revenue by region.
+            declared as in earlier revisions, without an outputSchema; local policy routes its results"#]],
+    )
+    .await;
+}
