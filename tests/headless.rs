@@ -1,6 +1,7 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
 mod cli;
+mod code_mode;
 mod foreign;
 mod kept;
 mod misbehaviour;
@@ -10,6 +11,7 @@ mod reports;
 mod rules;
 mod schema;
 mod tidy;
+mod views;
 
 /// The one program, under a name that these tests can start.
 pub(crate) const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");

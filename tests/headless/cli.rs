@@ -36,7 +36,7 @@ async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
     let shown = || arguments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ");
     let ended = tokio::time::timeout(LIMIT, child.wait_with_output()).await;
     let output = ended.unwrap_or_else(|_| panic!("usher {} does not end", shown())).unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 

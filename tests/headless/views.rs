@@ -1,0 +1,209 @@
+//! Views that want more than their own: what they ask for is refused, what they are handed is theirs, and nothing that they do hangs.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use usher_engine::Mode;
+use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Opened, ViewReply};
+use usher_tests::{
+    canaries::fresh_seed,
+    scripted_model::ScriptedModel,
+    scripted_server::Script,
+    stage::{Cast, SERVER, Setting, Stage, model_that_calls, reach, the_call, within},
+};
+
+use super::CHILD;
+
+/// An open View of the dashboard.
+struct Scene {
+    stage: Stage,
+    conversation: String,
+    opened: Opened,
+    view: String,
+    seed: String,
+    /// The first answers of the model are given; it says nothing more.
+    _model: ScriptedModel,
+}
+
+impl Scene {
+    async fn open(others: Vec<Cast>, switches: &[&str]) -> Self {
+        let seed = fresh_seed();
+        let all: Vec<&str> = ["--canaries", &seed].into_iter().chain(switches.iter().copied()).collect();
+        let mut setting = Setting::sample(CHILD, &all);
+        setting.servers.extend(others);
+        let stage = Stage::open(&setting).await;
+        for server in &setting.servers {
+            stage.ready(&server.id).await;
+        }
+        let model = model_that_calls("show_dashboard", json!({})).await;
+        let conversation = stage.conversation(Mode::App, &model).await;
+        let opened = stage.turn(&conversation, "Please.").await;
+        model.assert_orderly();
+        let view = stage.host.open_view(&the_call(&opened).id).await.unwrap().view_id;
+        Self { stage, conversation, opened, view, seed, _model: model }
+    }
+
+    async fn ask(&self, method: &str, params: &Value) -> ViewReply {
+        within(self.stage.host.view_request(&self.view, method, &params.to_string())).await.unwrap()
+    }
+
+    /// The error, by its code and its first words.
+    async fn refused(&self, method: &str, params: &Value) -> String {
+        match self.ask(method, params).await {
+            ViewReply::Error(error) => {
+                format!("{method}: {} {}", error.code, error.message.chars().take(70).collect::<String>())
+            }
+            ViewReply::Result(result) => format!("{method}: allowed! {result}"),
+        }
+    }
+
+    fn calls_on_the_wire(&self, server: &str) -> usize {
+        let lines = self.stage.host.wire_lines(Some(server), 0, 10_000);
+        lines.iter().filter(|it| it.title == "tools/call").count()
+    }
+}
+
+#[tokio::test]
+async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let declaration = r#"{"outputVariants":[{"audience":"assistant","format":"content"}]}"#;
+    let other = Script::new("2026-12-01").tool("secret", declaration, r#"{"outputs":[]}"#);
+    let scene = Scene::open(vec![other.cast("other", CHILD, folder.path())], &[]).await;
+    let before = scene.calls_on_the_wire(SERVER);
+    let mut lines = Vec::new();
+    for (method, params) in [
+        ("tools/call", json!({"name": "open_ticket", "arguments": {}})),
+        ("tools/call", json!({"name": "secret", "arguments": {}})),
+        ("tools/call", json!({"name": "other.secret"})),
+        ("tools/call", json!({"name": "refresh_dashboard", "arguments": [1]})),
+        ("tools/call", json!({})),
+        ("initialize", json!({})),
+        ("sampling/createMessage", json!({})),
+        ("ui/open-link", json!({"url": "javascript:alert(1)"})),
+        ("ui/open-link", json!({"url": "file:///etc/passwd"})),
+        ("ui/open-link", json!({"url": "https://good.example@evil.example/"})),
+        ("resources/read", json!({"uri": ""})),
+        ("resources/read", json!({"uri": "file:///etc/passwd"})),
+        ("ui/message", json!({"role": "assistant", "content": []})),
+    ] {
+        lines.push(scene.refused(method, &params).await);
+    }
+    expect![[r#"
+        tools/call: -32602 the tool "open_ticket" declares no output for Views
+        tools/call: -32602 the View's server has no tool "secret" that a View may call
+        tools/call: -32602 the View's server has no tool "other.secret" that a View may call
+        tools/call: -32602 arguments is not an object
+        tools/call: -32602 the parameters are wrong: missing field `name` at line 1 column 2
+        initialize: -32601 Views cannot ask for "initialize"
+        sampling/createMessage: -32601 Views cannot ask for "sampling/createMessage"
+        ui/open-link: -32602 only http and https addresses are opened
+        ui/open-link: -32602 only http and https addresses are opened
+        ui/open-link: -32602 addresses with a user in them are not opened
+        resources/read: -32602 uri is not the address of a resource
+        resources/read: -32000 the server refused: there is no resource file:///etc/passwd (-32602)
+        ui/message: -32602 a View speaks as "user" only"#]]
+    .assert_eq(&lines.join("\n"));
+    assert_eq!(scene.calls_on_the_wire(SERVER), before, "nothing of this reached the server");
+    assert_eq!(scene.calls_on_the_wire("other"), 0, "nor another one");
+    let asked = scene.stage.host.wire_lines(Some("other"), 0, 10_000);
+    assert!(
+        !asked.iter().any(|it| it.title == "resources/read"),
+        "a resource is asked of its own server only"
+    );
+    // The View itself still works.
+    assert!(matches!(scene.ask("ping", &json!({})).await, ViewReply::Result(_)));
+}
+
+#[tokio::test]
+async fn giant_and_broken_parameters_and_floods_are_answered() {
+    let scene = Scene::open(Vec::new(), &[]).await;
+    let giant = json!({"name": "refresh_dashboard", "arguments": {"x": "y".repeat(5 << 20)}});
+    expect!["tools/call: -32602 the parameters have 5242929 bytes; 4194304 are read"]
+        .assert_eq(&scene.refused("tools/call", &giant).await);
+    for broken in ["{", "[1,2]", "\"text\"", "1e999", "\u{0}", "{\"a\":"] {
+        let reply = within(scene.stage.host.view_request(&scene.view, "tools/call", broken)).await.unwrap();
+        assert!(matches!(reply, ViewReply::Error(_)), "{broken:?}: {reply:?}");
+    }
+    let deep = format!(
+        "{{\"name\":\"refresh_dashboard\",\"arguments\":{}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let reply = within(scene.stage.host.view_request(&scene.view, "tools/call", &deep)).await.unwrap();
+    assert!(matches!(reply, ViewReply::Error(_)), "{reply:?}");
+    assert!(scene.refused(&"m".repeat(1 << 20), &json!({})).await.len() < (1 << 20) + 400);
+    // More pings at once than a View gets: some are refused, each is answered.
+    let params = json!({});
+    let replies = futures::future::join_all((0..500).map(|_| scene.ask("ping", &params))).await;
+    let refused = replies.iter().filter(|it| matches!(it, ViewReply::Error(_))).count();
+    assert!(refused > 0 && refused < 500, "{refused} of 500");
+    let calls = json!({"name": "refresh_dashboard", "arguments": {}});
+    let replies = futures::future::join_all((0..60).map(|_| scene.ask("tools/call", &calls))).await;
+    let refused = replies.iter().filter(|it| matches!(it, ViewReply::Error(_))).count();
+    assert!(refused > 0 && refused < 60, "{refused} of 60");
+}
+
+#[tokio::test]
+async fn a_view_is_handed_its_own_output_and_nothing_else() {
+    let scene = Scene::open(Vec::new(), &["--meta-secrets", "--unrequested-output"]).await;
+    let launch = scene.stage.host.open_view(&the_call(&scene.opened).id).await.unwrap();
+    let result = launch.result.unwrap();
+    let crossed = [("tool", launch.tool.get()), ("input", launch.input.get()), ("result", result.get())];
+    let crossed: Vec<(&str, &[u8])> = crossed.iter().map(|it| (it.0, it.1.as_bytes())).collect();
+    expect![[r#"
+        tool: nothing
+        input: nothing
+        result: ui-structured, uimeta"#]]
+    .assert_eq(&reach(&scene.seed, &crossed));
+    assert!(!result.get().contains("apiKey"), "{result}");
+    let reply = scene.ask("tools/call", &json!({"name": "refresh_dashboard", "arguments": {}})).await;
+    let ViewReply::Result(own) = reply else { panic!("{reply:?}") };
+    expect!["its call: ui-structured, uimeta"]
+        .assert_eq(&reach(&scene.seed, &[("its call", own.get().as_bytes())]));
+    assert!(!own.get().contains("apiKey"), "{own}");
+}
+
+#[tokio::test]
+async fn a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang() {
+    let scene = Scene::open(Vec::new(), &[]).await;
+    scene.stage.host.revoke_approval(SERVER, None).await.unwrap();
+    let params = json!({"name": "refresh_dashboard", "arguments": {}});
+    let mut seen: Vec<String> = Vec::new();
+    for (answer, closes) in
+        [(ApprovalChoice::Once, false), (ApprovalChoice::Refuse, false), (ApprovalChoice::Once, true)]
+    {
+        let before = scene.calls_on_the_wire(SERVER);
+        let user = async {
+            let id = scene
+                .stage
+                .told(|event| match event {
+                    HostEvent::Item { call: Some(call), .. }
+                        if matches!(call.state, CallState::AwaitingApproval(_))
+                            && !seen.contains(&call.id) =>
+                    {
+                        Some(call.id.clone())
+                    }
+                    _ => None,
+                })
+                .await;
+            assert_eq!(scene.calls_on_the_wire(SERVER), before, "nothing is sent before the answer");
+            if closes {
+                scene.stage.host.close_view(&scene.view);
+            }
+            scene.stage.host.answer_approval(&id, answer).unwrap();
+            id
+        };
+        let (reply, id) = futures::future::join(scene.ask("tools/call", &params), user).await;
+        seen.push(id.clone());
+        let state = scene.stage.opened(&scene.conversation).await.calls[&id].state.clone();
+        if answer == ApprovalChoice::Refuse {
+            assert!(matches!(reply, ViewReply::Error(_)), "{reply:?}");
+            assert_eq!(state, CallState::Refused);
+        } else {
+            assert!(matches!(reply, ViewReply::Result(_)), "{reply:?}");
+            assert_eq!(state, CallState::Done);
+        }
+    }
+    // A View that is gone is told so, and ends with the host.
+    assert!(scene.stage.host.view_request(&scene.view, "ping", "").await.is_err());
+    within(scene.stage.close()).await;
+}
