@@ -64,10 +64,18 @@ impl Stage {
         self.say(text).await
     }
 
-    /// Sends a message.
+    /// Sends a message, and waits until it stands in the transcript and its request was recorded.
     pub(crate) async fn say(&self, text: &str) -> anyhow::Result<()> {
+        let count = "return document.querySelectorAll('[data-testid=item-user]').length";
+        let (said, sent) = (self.window.run(count).await?.as_u64().unwrap_or_default(), self.bodies()?.len());
         self.window.element("[data-testid=composer-input]").await?.send_keys(text).await?;
-        self.click("[data-testid=composer-send]").await
+        self.click("[data-testid=composer-send]").await?;
+        self.window
+            .until("the message is on its way", async || {
+                let now = self.window.run(count).await?.as_u64().unwrap_or_default();
+                Ok(now > said && self.bodies()?.len() > sent)
+            })
+            .await
     }
 
     /// Allows the call that waits, and waits until it is done and the turn has ended.

@@ -114,7 +114,10 @@ async fn a_broken_wire_costs_its_call_and_nothing_else() {
 /// How a server of another time is met.
 async fn negotiated(switches: &[&str], expected: Expect) {
     let mut setting = Setting::sample(CHILD, switches);
-    setting.connection.probe_timeout = Duration::from_millis(500);
+    // Only a server that stays silent is waited for; any other has the usual time, also on a busy machine.
+    if switches.contains(&"--discover-silent") {
+        setting.connection.probe_timeout = Duration::from_millis(500);
+    }
     let stage = Stage::open(&setting).await;
     let status = stage.ready(SERVER).await;
     let revision = status.revision.map(|it| it.to_string()).unwrap_or_default();

@@ -18,7 +18,7 @@ use super::{CHILD, misbehaviour::running_call};
 /// A turn that the model spoils, and one after it.
 async fn check(spoilt: Answer, expected: Expect) {
     let mut setting = Setting::sample(CHILD, &[""; 0]);
-    setting.patience.stall = Duration::from_millis(700);
+    setting.patience.stall = Duration::from_secs(2);
     let stage = Stage::open(&setting).await;
     stage.ready(SERVER).await;
     let mut first = Some(spoilt);
@@ -56,30 +56,30 @@ async fn texts(stage: &Stage, conversation: &str) -> Vec<String> {
 #[tokio::test]
 async fn refusals_say_what_to_do() {
     check(refuse(401, r#"{"error":{"message":"Incorrect API key provided"}}"#), expect![[r#"
-        The provider at http://127.0.0.1:PORT/v1/chat/completions did not accept the key (401): Incorrect API key provided Your message is saved, and so is every result so far. Enter the provider's key again in the settings.
+        The provider at http://127.0.0.1:PORT/v1/chat/completions did not accept the key (401): Incorrect API key provided. Your message is saved, and so is every result so far. Enter the provider's key again in the settings.
         kept: Hello"#]]).await;
     check(refuse(404, r#"{"error":{"message":"model not found"}}"#), expect![[r#"
-        The provider at http://127.0.0.1:PORT/v1/chat/completions does not know the model "scripted-1" or the address: model not found Your message is saved, and so is every result so far. Choose a model that the provider lists (the test button shows them), or add /v1 to the address.
+        The provider at http://127.0.0.1:PORT/v1/chat/completions does not know the model "scripted-1" or the address: model not found. Your message is saved, and so is every result so far. Choose a model that the provider lists (the test button shows them), or add /v1 to the address.
         kept: Hello"#]]).await;
     check(refuse(429, r#"{"error":{"message":"slow down"}}"#), expect![[r#"
-        The provider takes no more requests at the moment: slow down Your message is saved, and so is every result so far. Wait a little and try again.
+        The provider takes no more requests at the moment: slow down. Your message is saved, and so is every result so far. Wait a little and try again.
         kept: Hello"#]]).await;
     check(refuse(500, "<html>oops</html>"), expect![[r#"
-        The provider answered with status 500: <html>oops</html> Your message is saved, and so is every result so far. Try again.
+        The provider answered with status 500: <html>oops</html>. Your message is saved, and so is every result so far. Try again.
         kept: Hello"#]]).await;
     let named = r#"{"error":{"message":"Invalid 'tools[1].function.name'"}}"#;
     check(refuse(400, named), expect![[r#"
-        The provider refused the request (400): Invalid 'tools[1].function.name' Your message is saved, and so is every result so far. Switch off the tool sample__show_dashboard, or look at its schema in the Contract tab.
+        The provider refused the request (400): Invalid 'tools[1].function.name'. Your message is saved, and so is every result so far. Switch off the tool sample__show_dashboard, or look at its schema in the list of the server's tools.
         kept: Hello"#]]).await;
 }
 
 #[tokio::test]
 async fn silence_is_ended_and_what_came_is_kept() {
     check(stall(), expect![[r#"
-        The provider sent nothing for 0 seconds. What arrived is kept. A call that was not complete was not made. Try again. A large local model may need longer for its first word.
+        The provider sent nothing for 2 seconds. What arrived is kept. A call that was not complete was not made. Try again. A large local model may need longer for its first word.
         kept: Hello"#]]).await;
     check(Answer::new().text(["Once upon", " a time"]).silence(), expect![[r#"
-        The provider sent nothing for 0 seconds. What arrived is kept. A call that was not complete was not made. Try again. A large local model may need longer for its first word.
+        The provider sent nothing for 2 seconds. What arrived is kept. A call that was not complete was not made. Try again. A large local model may need longer for its first word.
         kept: Hello | Once upon a time"#]]).await;
 }
 
@@ -99,7 +99,7 @@ async fn half_an_answer_is_kept_and_not_taken_for_a_whole_one() {
     )
     .await;
     check(Answer::new().text(["One"]).bytes(b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n"), expect![[r#"
-        The provider reported an error while it answered: overloaded What arrived is kept. A call that was not complete was not made. Try again.
+        The provider reported an error while it answered: overloaded. What arrived is kept. A call that was not complete was not made. Try again.
         kept: Hello | One"#]]).await;
 }
 

@@ -534,3 +534,24 @@ async fn too_many_tools_for_a_model_are_told() {
         ledger(&opened).join("\n")
     ));
 }
+
+#[tokio::test]
+async fn h05_an_error_is_shown_unvalidated() {
+    let stage = Stage::open(&Setting::sample(CHILD, &[""; 0])).await;
+    stage.ready(SERVER).await;
+    let model =
+        ScriptedModel::start([call([("open_ticket", json!({"subject": "x"}))]), say(["Done."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    let opened = stage.turn(&conversation, "Open a ticket.").await;
+    let record = the_call(&opened);
+    assert_eq!(record.state.word(), "tool_error");
+    let verdicts: Vec<String> = record
+        .deliveries
+        .iter()
+        .filter_map(|it| {
+            it.verdict.as_ref().map(|verdict| format!("{}: {}", it.source.name(), verdict.line()))
+        })
+        .collect();
+    expect!["user/structured: not validated: an error need not fit the schema of a success"]
+        .assert_eq(&verdicts.join("\n"));
+}

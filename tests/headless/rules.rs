@@ -12,7 +12,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("H02", &["h02_a_block_annotation_does_not_move_an_output"]),
     ("H03", &["h03_a_pair_that_does_not_exist_reaches_nobody"]),
     ("H04", &["h04_each_variant_is_checked_against_its_own_schema"]),
-    ("H05", &["h05_an_error_is_not_held_to_the_success_schema"]),
+    ("H05", &["h05_an_error_is_not_held_to_the_success_schema", "h05_an_error_is_shown_unvalidated"]),
     ("H06", &["h06_a_pair_declared_twice_makes_the_declaration_invalid"]),
     ("H07", &["h07_a_declaration_without_assistant_content_is_rejected"]),
     ("H08", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),
@@ -39,7 +39,13 @@ const TABLE: &[(&str, &[&str])] = &[
     ("H23", &["h21_to_h24_each_audience_has_one_consumer"]),
     ("H24", &["h21_to_h24_each_audience_has_one_consumer"]),
     ("H25", &["h25_an_output_goes_further_only_by_a_recorded_action"]),
-    ("H26", &["h26_result_metadata_reaches_nobody_but_the_extensions_own_entry"]),
+    (
+        "H26",
+        &[
+            "h26_result_metadata_reaches_nobody_but_the_extensions_own_entry",
+            "h26_metadata_of_an_earlier_result_is_not_shown_as_the_result",
+        ],
+    ),
     ("H27", &["h27_errors_are_not_substituted_and_empty_outputs_are_a_defect"]),
     ("H28", &["h28_the_view_receives_its_output_only"]),
     ("H29", &["h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came"]),

@@ -118,5 +118,6 @@ fn root() -> PathBuf {
 
 /// The folder for everything that is built.
 fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    // A relative folder is meant from the root, wherever the tests run.
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }

@@ -56,7 +56,8 @@ pub(crate) fn ensure(wanted: &[&[Package]], yes: bool) -> anyhow::Result<()> {
     let apt = |args: &[&str]| {
         let mut command = if root { program("apt-get") } else { program("sudo") };
         if !root {
-            command.arg("apt-get");
+            // sudo passes no environment on.
+            command.args(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
         }
         command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
         command

@@ -45,6 +45,9 @@ impl Driver {
             .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
+            // Its output is nobody's: an orphan that held the tests' would keep whoever reads them waiting.
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .process_group(0)
             .spawn()
             .context("tauri-driver cannot be started; `cargo xtask test` installs it")?;

@@ -218,8 +218,17 @@ fn deliver(input: RoutingInput<'_>, part: &OutputPart, routing: &mut Routing) {
             Door::UserAction("you asked for the programmatic output and called the tool yourself".to_owned()),
         ),
         (Audience::Programmatic, Origin::Script) => (Consumer::Script, Door::Contract),
-        // Nobody's program logic waits: kept in the ledger, never shown or told automatically (rule H23).
-        (Audience::Programmatic, Origin::Model | Origin::View) => (Consumer::Script, Door::Contract),
+        (Audience::Programmatic, Origin::Model | Origin::View) => {
+            // It was asked for and came, but no program logic waits: it is not told or shown to anybody else instead (rule H23).
+            routing.withheld.push(Withheld {
+                selector: Some(part.selector.clone()),
+                what: part.selector.to_string(),
+                raw: payload_json(&part.payload),
+                rule: Some(Rule::H23),
+                why: "no program waits for it".to_owned(),
+            });
+            return;
+        }
         (Audience::Extension(_), _) => (Consumer::View, Door::Contract),
     };
     routing.deliveries.push(Delivery {

@@ -1,5 +1,7 @@
 //! Results of 2026-07-28 and earlier: no part names an audience, so local policy routes them, and each door says that it is policy.
 
+use std::collections::BTreeMap;
+
 use usher_protocol::{
     RawJson,
     common::{BlockKind, ContentBlock},
@@ -27,7 +29,12 @@ pub(crate) fn route(
         Origin::Script => to_script(content, structured, &mut routing),
         // The View gets what the Apps extension defines for the revision: the result as it came (rule H29).
         Origin::View => to_view(outcome, &mut routing),
-        Origin::User => to_user(outcome, content, structured, true, &mut routing),
+        Origin::User => {
+            to_user(outcome, content, structured, true, &mut routing);
+            if input.has_view {
+                to_view(outcome, &mut routing);
+            }
+        }
         Origin::Model => {
             let present = input.selection.mode == Mode::Present && !outcome.is_error;
             if !present {
@@ -97,10 +104,21 @@ fn to_user(
         let door = Door::Policy("earlier revision: content is shown to you".to_owned());
         push(routing, Consumer::User, Source::LegacyContent, Payload::Content(blocks), door);
     }
-    if structured.is_none() && !content.iter().any(is_usable) && outcome.raw.get().len() > 2 {
+    if structured.is_none()
+        && !content.iter().any(is_usable)
+        && let Some(rest) = without_meta(&outcome.raw)
+    {
         let door = Door::Policy("earlier revision: shown as it came, for want of anything else".to_owned());
-        push(routing, Consumer::User, Source::LegacyResult, Payload::Structured(outcome.raw.clone()), door);
+        push(routing, Consumer::User, Source::LegacyResult, Payload::Structured(rest), door);
     }
+}
+
+/// A result without its metadata, which has no audience (rule H26); nothing when nothing else is there.
+fn without_meta(raw: &RawJson) -> Option<RawJson> {
+    let mut fields: BTreeMap<String, RawJson> = raw.to().ok()?;
+    fields.remove("_meta");
+    let says_something = fields.keys().any(|key| key != "resultType");
+    if says_something { RawJson::of(&fields).ok() } else { None }
 }
 
 fn to_script(content: &[ContentBlock], structured: Option<&RawJson>, routing: &mut Routing) {

@@ -365,11 +365,22 @@ fn h21_to_h24_each_audience_has_one_consumer() {
         assistant/content -> Model
         assistant/structured -> Model
         user/structured -> User
-        programmatic/structured -> Script
         io.modelcontextprotocol/ui/structured -> View"#]]
     .assert_eq(&reached(&routing).join("\n"));
     assert!(routing.deliveries.iter().all(|it| it.door == Door::Contract));
     assert_eq!(broken(&routing), Vec::<String>::new());
+    // The model called: no program waits for what was made for one.
+    assert_eq!(routing.withheld[0].rule, Some(Rule::H23));
+    let script = Case::new(search(), Mode::Code).by(Origin::Script);
+    let routing = script.route(json!({"outputs": [structured("programmatic", json!({}))]}));
+    assert_eq!(reached(&routing), ["programmatic/structured -> Script"]);
+}
+
+#[test]
+fn h26_metadata_of_an_earlier_result_is_not_shown_as_the_result() {
+    assert_eq!(legacy(Mode::Chat, json!({"_meta": {"secret": "s"}})).matches("secret").count(), 0);
+    let shown = legacy(Mode::Chat, json!({"answer": 42, "_meta": {"secret": "s"}}));
+    assert!(shown.contains("42") && !shown.contains("secret"), "{shown}");
 }
 
 #[test]

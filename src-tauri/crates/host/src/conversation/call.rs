@@ -21,7 +21,9 @@ use usher_protocol::{
 
 use super::{
     ApprovalChoice, CallRecord, CallState, Host, ItemBody, ProgressRecord, Told, TurnState, ViewRecord,
-    approval::Standing, live::Live, servers::Server,
+    approval::Standing,
+    live::{Live, State},
+    servers::Server,
 };
 use crate::connection::{CallError, CallOptions, Connection, Progress};
 
@@ -124,6 +126,7 @@ impl Host {
             call.told = Told::Nothing;
         }
         self.keep_call(live, &call).await;
+        live.with(State::forget_view_calls);
         self.tell_view(&call).await;
         CallEnd { record: call, payloads, outcome }
     }
@@ -131,7 +134,7 @@ impl Host {
     async fn begin_call(&self, live: &Arc<Live>, order: &CallOrder) -> CallRecord {
         let server = self.server(&order.server_id);
         let tool = server.as_ref().and_then(|it| it.tool(&order.tool));
-        let number = live.with(|it| u32::try_from(it.calls.len() + 1).unwrap_or(u32::MAX));
+        let number = live.with(State::number);
         let mut call = CallRecord {
             id: self.new_id(),
             conversation_id: live.id.clone(),
@@ -441,7 +444,7 @@ fn end_state(outcome: &CallOutcome) -> CallState {
 }
 
 /// Ends a text as a sentence, so that the next one does not run into it.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut text = text.trim().to_owned();
     if let Some(first) = text.get(..1) {
         let upper = first.to_uppercase();

@@ -3,7 +3,7 @@
 //! Only three things become words for the model: what the user and the model wrote, what was delivered to the model, and what a
 //! recorded door let in. Everything else of a call's record has no way into this module's result.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use usher_engine::{Consumer, routing::Notice, routing::Source};
 use usher_protocol::{
@@ -23,7 +23,12 @@ use crate::model::{
 impl Host {
     /// The entries of a conversation as a model's history.
     pub(super) async fn history(&self, live: &Arc<Live>) -> Vec<HistoryItem> {
-        let (items, calls) = live.with(|it| (it.items.clone(), it.calls.clone()));
+        let (items, calls) = live.with(|it| {
+            let of_model = it.calls.iter().filter(|it| it.1.model_call.is_some());
+            let calls: BTreeMap<String, CallRecord> =
+                of_model.map(|it| (it.0.clone(), it.1.clone())).collect();
+            (it.items.clone(), calls)
+        });
         let mut history = Vec::new();
         for item in items {
             match &item.body {
@@ -182,11 +187,11 @@ fn door_of(door: &DoorRecord) -> Door {
 /// The spans of a body, for people.
 pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
     let tool_of = |id: &str| {
-        let call = calls.iter().find(|it| it.model_call.as_deref() == Some(id));
+        let call = calls.iter().rev().find(|it| it.model_call.as_deref() == Some(id));
         call.map_or_else(|| "a call".to_owned(), |it| format!("{}, call {}", it.tool, it.number))
     };
     let item_of = |id: &str| {
-        calls.iter().find(|it| it.model_call.as_deref() == Some(id)).and_then(|it| it.item_id.clone())
+        calls.iter().rev().find(|it| it.model_call.as_deref() == Some(id)).and_then(|it| it.item_id.clone())
     };
     let describe = |source: &Said| match source {
         Said::Envelope => (SourceKind::Envelope, "the provider's format".to_owned(), None),

@@ -69,6 +69,9 @@ pub(super) struct State {
     pub(super) ledger: Vec<LedgerRecord>,
     pub(super) exchanges: Vec<ExchangeRecord>,
     pub(super) repairs: Vec<String>,
+    /// Places and numbers are given out here, so that what happens at once gets different ones.
+    next_seq: i64,
+    next_number: u32,
     /// What the model reads of calls, so that a turn does not read the disk for each.
     pub(super) results: BTreeMap<String, ModelToolResult>,
     /// Calls that wait for the user.
@@ -176,6 +179,8 @@ impl Host {
             state.calls = calls.into_iter().filter_map(call_of).map(|it| (it.id.clone(), it)).collect();
             state.ledger = ledger.into_iter().filter_map(ledger_of).collect();
             state.exchanges = exchanges.into_iter().map(exchange_of).collect();
+            state.next_seq = state.items.iter().map(|it| it.seq).max().unwrap_or_default() + 1;
+            state.next_number = state.calls.values().map(|it| it.number).max().unwrap_or_default() + 1;
             state
         }))
     }
@@ -339,13 +344,19 @@ impl Host {
             Err(error) if item.body == ItemBody::User => return Err(error.into()),
             Err(_) | Ok(()) => {}
         }
-        live.with(|it| it.items.push(item.clone()));
+        live.with(|it| {
+            it.items.push(item.clone());
+            it.items.sort_by_key(|it| it.seq);
+        });
         self.show_item(live, &item);
         Ok(item)
     }
 
     fn new_item(&self, live: &Live, body: ItemBody, text: String) -> ItemRecord {
-        let seq = live.with(|it| it.items.last().map_or(1, |last| last.seq + 1));
+        let seq = live.with(|it| {
+            it.next_seq += 1;
+            it.next_seq - 1
+        });
         ItemRecord { id: self.new_id(), seq, at_ms: self.now_ms(), body, text }
     }
 
@@ -394,17 +405,42 @@ impl Host {
         });
     }
 
-    /// Keeps a call's record, on disk and in the conversation, and shows it.
+    /// Keeps a call's record, in the conversation and on disk, and shows it.
     pub(super) async fn keep_call(&self, live: &Live, call: &CallRecord) {
-        self.patiently(self.store().put_call(call_row(call)).await);
-        self.show_call(live, call);
+        // Queued under the lock: the disk sees the records of a call in the order in which the conversation did.
+        let written = live.with(|it| {
+            let call = it.put_call(call.clone());
+            self.store().put_call(call_row(call))
+        });
+        self.patiently(written.await);
+        self.show_kept(live, &call.id);
     }
 
     /// Shows a call's record without writing it: for progress, which is worth nothing after a restart.
     pub(super) fn show_call(&self, live: &Live, call: &CallRecord) {
+        live.with(|it| {
+            it.put_call(call.clone());
+        });
+        self.show_kept(live, &call.id);
+    }
+
+    /// Changes the record of a call in place, whatever else happens to the call meanwhile.
+    pub(super) async fn change_call(&self, live: &Live, call_id: &str, change: impl FnOnce(&mut CallRecord)) {
+        let written = live.with(|it| {
+            let call = it.calls.get_mut(call_id)?;
+            change(call);
+            Some(self.store().put_call(call_row(call)))
+        });
+        if let Some(written) = written {
+            self.patiently(written.await);
+            self.show_kept(live, call_id);
+        }
+    }
+
+    fn show_kept(&self, live: &Live, call_id: &str) {
         let item = live.with(|it| {
-            it.calls.insert(call.id.clone(), call.clone());
-            call.item_id.as_ref().and_then(|id| it.items.iter().find(|item| item.id == *id)).cloned()
+            let item_id = it.calls.get(call_id)?.item_id.clone()?;
+            it.items.iter().find(|item| item.id == item_id).cloned()
         });
         if let Some(item) = item {
             self.show_item(live, &item);
@@ -460,6 +496,44 @@ impl Live {
 }
 
 impl State {
+    /// A number for a call.
+    pub(super) fn number(&mut self) -> u32 {
+        self.next_number = self.next_number.saturating_add(1);
+        self.next_number - 1
+    }
+
+    /// Puts a record in the place of the one before. What was added in place meanwhile stays: the document of its View, and what the user
+    /// asked to read.
+    fn put_call(&mut self, mut call: CallRecord) -> &CallRecord {
+        if let Some(before) = self.calls.get(&call.id) {
+            if let (Some(view), Some(old)) = (&mut call.view, &before.view)
+                && view.resource_handle.is_none()
+            {
+                view.resource_handle.clone_from(&old.resource_handle);
+            }
+            let more: Vec<_> = before.shown.iter().filter(|it| !call.shown.contains(it)).cloned().collect();
+            call.shown.extend(more);
+        }
+        let id = call.id.clone();
+        self.calls.entry(id).insert_entry(call).into_mut()
+    }
+
+    /// Forgets all but the newest calls that Views made: they stand in the ledger and on disk, and a View may make them without end.
+    pub(super) fn forget_view_calls(&mut self) {
+        const KEPT: usize = 64;
+        let ids: Vec<String> = self
+            .calls
+            .values()
+            .filter(|it| {
+                it.origin == usher_engine::Origin::View && it.item_id.is_none() && !it.state.is_open()
+            })
+            .map(|it| it.id.clone())
+            .collect();
+        for id in ids.iter().take(ids.len().saturating_sub(KEPT)) {
+            self.calls.remove(id);
+        }
+    }
+
     fn empty(row: ConversationRow) -> Self {
         Self {
             mode: mode_of(&row.mode),
@@ -470,6 +544,8 @@ impl State {
             ledger: Vec::new(),
             exchanges: Vec::new(),
             repairs: Vec::new(),
+            next_seq: 1,
+            next_number: 1,
             results: BTreeMap::new(),
             questions: BTreeMap::new(),
             cancel: None,

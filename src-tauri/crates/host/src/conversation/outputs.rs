@@ -403,7 +403,7 @@ impl Host {
         uri: &str,
     ) -> Result<(), HostError> {
         let live = self.live(conversation_id).await?;
-        let mut call: CallRecord =
+        let call: CallRecord =
             live.with(|it| it.calls.get(call_id).cloned()).ok_or_else(|| HostError::unknown("call"))?;
         let refused = |why: String| {
             HostError::new(
@@ -442,8 +442,7 @@ impl Host {
                 handle: Some(handle.clone()),
             },
         );
-        call.shown.push(Shown::Blocks { handle });
-        self.keep_call(&live, &call).await;
+        self.change_call(&live, call_id, |call| call.shown.push(Shown::Blocks { handle })).await;
         Ok(())
     }
 }

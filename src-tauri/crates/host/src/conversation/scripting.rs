@@ -124,7 +124,10 @@ impl Host {
             record.ended_ms = Some(self.now_ms());
             return self.keep_call(live, &record).await;
         };
+        let cancel = &cancel.child_token();
+        live.with(|it| it.cancels.insert(record.id.clone(), cancel.clone()));
         let end = self.follow_script(live, &record.id, source, cancel).await;
+        live.with(|it| it.cancels.remove(&record.id));
         let failed = end.returned.is_err();
         let said = match &end.returned {
             Ok(json) if json.get() == "null" => String::new(),
@@ -170,6 +173,9 @@ impl Host {
         cancel: &CancellationToken,
     ) -> ScriptEnd {
         let api = self.script_api(live);
+        // The calls of a script end with it, whatever ends it.
+        let calls = cancel.child_token();
+        let _ended_with_it = calls.clone().drop_guard();
         let (sender, mut events) = mpsc::unbounded_channel();
         let run = Arc::new(ScriptRun::start(source, api, Limits::default(), sender));
         let mut printed = String::new();
@@ -197,7 +203,7 @@ impl Host {
                         id,
                         (server, tool),
                         arguments,
-                        cancel.child_token(),
+                        calls.child_token(),
                     );
                     continue;
                 }

@@ -153,23 +153,23 @@ struct Facts {
     noise: u64,
 }
 
-/// The lines of all servers.
+/// The lines of all servers, a bounded number of each, so that one that floods does not push out the others'.
 #[derive(Default)]
 pub(super) struct WireLog {
-    lines: VecDeque<WireRecord>,
-    bytes: usize,
-    next: u64,
+    servers: BTreeMap<String, (VecDeque<WireRecord>, usize)>,
+    last: u64,
 }
 
 impl WireLog {
     fn push(&mut self, mut line: WireRecord) {
-        line.seq = self.next;
-        self.next += 1;
-        self.bytes += line.text.len();
-        self.lines.push_back(line);
-        while self.lines.len() > KEPT_LINES || self.bytes > KEPT_BYTES {
-            let Some(gone) = self.lines.pop_front() else { break };
-            self.bytes -= gone.text.len();
+        self.last += 1;
+        line.seq = self.last;
+        let (lines, bytes) = self.servers.entry(line.server_id.clone()).or_default();
+        *bytes += line.text.len();
+        lines.push_back(line);
+        while lines.len() > KEPT_LINES || *bytes > KEPT_BYTES {
+            let Some(gone) = lines.pop_front() else { break };
+            *bytes -= gone.text.len();
         }
     }
 }
@@ -359,7 +359,10 @@ impl Host {
                 facts.rejected.clear();
             }
         }
-        self.set_phase(server, ServerPhase::Ready);
+        // The server may have ended meanwhile; what it is then is told already.
+        if server.supervisor.connection().is_ok_and(|it| it.is_same(connection)) {
+            self.set_phase(server, ServerPhase::Ready);
+        }
     }
 
     async fn follow_events(self, server: Arc<Server>, mut events: EventReceiver) {
@@ -440,8 +443,11 @@ impl Host {
     /// Lines after a sequence number, oldest first.
     pub fn wire_lines(&self, server_id: Option<&str>, after_seq: u64, limit: usize) -> Vec<WireRecord> {
         let log = self.wire_log();
-        let wanted = |it: &&WireRecord| it.seq > after_seq && server_id.is_none_or(|id| id == it.server_id);
-        let found: Vec<WireRecord> = log.lines.iter().filter(wanted).cloned().collect();
+        let wanted = |it: &&WireRecord| it.seq > after_seq;
+        let servers = log.servers.iter().filter(|it| server_id.is_none_or(|id| id == it.0));
+        let mut found: Vec<WireRecord> =
+            servers.flat_map(|it| it.1.0.iter().filter(wanted)).cloned().collect();
+        found.sort_by_key(|it| it.seq);
         let skip = found.len().saturating_sub(limit);
         found.into_iter().skip(skip).collect()
     }
@@ -487,6 +493,11 @@ impl Host {
         spec: StoredSpec,
     ) -> Result<String, super::HostError> {
         let id = id.unwrap_or_else(|| self.new_id());
+        // Scripts and the command line know servers by their names.
+        if self.all_servers().values().any(|it| it.name == name && it.id != id) {
+            let what = format!("There is a server named {name} already.");
+            return Err(super::HostError::new(what, "Nothing was changed.", "Give this one another name."));
+        }
         let old = self.server(&id).map(|it| it.facts().row.clone());
         let sort = old.as_ref().map_or_else(|| self.now_ms(), |it| it.sort);
         // The form shows no variables, which may hold secrets; an empty list leaves those that are set.

@@ -16,8 +16,8 @@ use usher_protocol::{RawJson, model::Tool};
 
 use super::{
     Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent,
-    ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, history,
-    live::{Live, StoredShare, exchange_of},
+    ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, call, history,
+    live::{Live, State, StoredShare, exchange_of},
     lock,
 };
 use crate::{
@@ -86,9 +86,11 @@ impl Host {
         if first && live.with(|it| it.row.title == "New conversation") {
             // A title is made of the user's own words, never of what a tool returned (product, section 3).
             let title = title_of(text);
-            self.configure_conversation(conversation_id, Some(title), None, None, None).await?;
+            // The message is written; a title that is not is no reason to hold the answer back.
+            let titled = self.configure_conversation(conversation_id, Some(title), None, None, None).await;
+            titled.inspect_err(|error| tracing::warn!(%error, "a title was not written")).ok();
         }
-        tokio::spawn(self.clone().drive(live, cancel, choice));
+        self.start_turn(live, cancel, choice);
         Ok(())
     }
 
@@ -99,7 +101,7 @@ impl Host {
     pub async fn retry_turn(&self, conversation_id: &str) -> Result<(), HostError> {
         let live = self.live(conversation_id).await?;
         let cancel = begin(&live)?;
-        tokio::spawn(self.clone().drive(live, cancel, ToolChoice::Auto));
+        self.start_turn(live, cancel, ToolChoice::Auto);
         Ok(())
     }
 
@@ -148,6 +150,25 @@ impl Host {
             cancel: CancellationToken::new(),
         };
         Ok(self.run_call(&live, order).await)
+    }
+
+    /// Runs a turn on a task of its own. Whatever happens to the task, the conversation can go on.
+    fn start_turn(&self, live: Arc<Live>, cancel: CancellationToken, choice: ToolChoice) {
+        let task = tokio::spawn(self.clone().drive(Arc::clone(&live), cancel, choice));
+        let host = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = task.await {
+                host.end_turn(
+                    &live,
+                    TurnState::Failed(TurnFailure {
+                        what: format!("The answer ended by a defect of Usher: {error}."),
+                        safe: "What was written is kept.".to_owned(),
+                        todo: "Try again, and please report it.".to_owned(),
+                        can_retry: true,
+                    }),
+                );
+            }
+        });
     }
 
     async fn drive(self, live: Arc<Live>, cancel: CancellationToken, choice: ToolChoice) {
@@ -342,7 +363,8 @@ impl Host {
         spec: &ModelSpec,
         encoded: &Encoded,
     ) -> Result<Arc<Kept>, TurnFailure> {
-        let calls: Vec<CallRecord> = live.with(|it| it.calls.values().cloned().collect());
+        let calls: Vec<CallRecord> =
+            live.with(|it| it.calls.values().filter(|it| it.model_call.is_some()).cloned().collect());
         let spans = history::spans(&encoded.spans, &calls);
         let text = String::from_utf8_lossy(&encoded.body);
         let stored = StoredShare {
@@ -481,7 +503,7 @@ impl Host {
 
     /// A record for a call that no server sees.
     pub(super) async fn host_call(&self, live: &Arc<Live>, call: &ModelCall, tool: &str) -> CallRecord {
-        let number = live.with(|it| u32::try_from(it.calls.len() + 1).unwrap_or(u32::MAX));
+        let number = live.with(State::number);
         let text = |it: &str| RawJson::parse(it).or_else(|_| RawJson::of(it));
         let mut record = CallRecord {
             id: self.new_id(),
@@ -592,7 +614,7 @@ fn outcome(
 
 fn model_failure(error: &ModelError) -> TurnFailure {
     TurnFailure {
-        what: error.to_string(),
+        what: call::sentence(&error.to_string()),
         safe: error.safe().to_owned(),
         todo: error.todo(),
         can_retry: true,

@@ -122,6 +122,8 @@ impl Host {
             .open(label, live_view)
             .map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
         let (projected, _) = projection::tool(&tool);
+        // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
+        let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
         Ok(Launch {
             view_id,
             url: label.url(windows),
@@ -198,16 +200,12 @@ impl Host {
             connection.read_resource(&view.resource_uri).await.map_err(|error| refused(error.to_string()))?;
         let handle =
             self.keep_payload(live, &call.id, None, &format!("the document {}", view.resource_uri), &raw);
-        let call = live.with(|it| {
-            let call = it.calls.get_mut(&call.id)?;
+        self.change_call(live, &call.id, |call| {
             if let Some(view) = &mut call.view {
                 view.resource_handle = Some(handle);
             }
-            Some(call.clone())
-        });
-        if let Some(call) = call {
-            self.keep_call(live, &call).await;
-        }
+        })
+        .await;
         Ok(raw)
     }
 
@@ -321,10 +319,12 @@ impl Host {
                     .list_resources()
                     .await
                     .map_err(|error| unreachable_server(&error.to_string()))?;
-                Ok(pages.into_iter().next().unwrap_or_else(|| json!({"resources": []}).into()))
+                Ok(all_resources(&pages))
             }
-            ViewRequest::ListResourceTemplates { .. } => Ok(json!({"resourceTemplates": []}).into()),
-            ViewRequest::ListPrompts { .. } => Ok(json!({"prompts": []}).into()),
+            ViewRequest::ListResourceTemplates { .. } | ViewRequest::ListPrompts { .. } => {
+                let what = "this host does not pass this list on";
+                Err(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, what))
+            }
             // The window asked the user before it passed the request on.
             ViewRequest::OpenLink { .. } | ViewRequest::Ping => empty(),
             ViewRequest::Message { content } => {
@@ -443,6 +443,17 @@ fn words(blocks: &[ContentBlock]) -> String {
         | BlockKind::Unknown(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The pages of a list as one, so that a View need not turn them.
+fn all_resources(pages: &[RawJson]) -> RawJson {
+    #[derive(serde::Deserialize, serde::Serialize, Default)]
+    struct Page {
+        #[serde(default)]
+        resources: Vec<RawJson>,
+    }
+    let resources = pages.iter().filter_map(|it| it.to::<Page>().ok()).flat_map(|it| it.resources).collect();
+    RawJson::of(&Page { resources }).unwrap_or_else(|_| json!({"resources": []}).into())
 }
 
 fn unreachable_server(why: &str) -> ErrorObject {

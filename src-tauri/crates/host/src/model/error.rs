@@ -149,7 +149,7 @@ impl ModelError {
             Self::NotFound { .. } => {
                 "Choose a model that the provider lists (the test button shows them), or add /v1 to the address.".to_owned()
             }
-            Self::Rejected { tool: Some(tool), .. } => format!("Switch off the tool {tool}, or look at its schema in the Contract tab."),
+            Self::Rejected { tool: Some(tool), .. } => format!("Switch off the tool {tool}, or look at its schema in the list of the server's tools."),
             Self::Rejected { tool: None, .. } => {
                 "Read the provider's words; the Model context tab shows the request. A shorter conversation or another model may do.".to_owned()
             }

@@ -204,7 +204,7 @@ async fn refusals_say_what_happened_and_keep_the_key() {
     expect_test::expect![[r#"
         The provider at (base)/chat/completions did not accept the key (401): Incorrect API key provided: (key) | Your message is saved, and so is every result so far. | Enter the provider's key again in the settings.
         The provider at (base)/chat/completions does not know the model "m" or the address: model "m" not found | Your message is saved, and so is every result so far. | Choose a model that the provider lists (the test button shows them), or add /v1 to the address.
-        The provider refused the request (400): Invalid schema for 'tools[1].function.parameters' | Your message is saved, and so is every result so far. | Switch off the tool s__two, or look at its schema in the Contract tab.
+        The provider refused the request (400): Invalid schema for 'tools[1].function.parameters' | Your message is saved, and so is every result so far. | Switch off the tool s__two, or look at its schema in the list of the server's tools.
         The provider answered with status 308: moved | Your message is saved, and so is every result so far. | Correct the address in the settings: it sends requests elsewhere, and Usher does not follow.
     "#]].assert_eq(&told);
 }
