@@ -1,6 +1,6 @@
 import { configure, render, screen, waitFor } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ToolCallView } from "../../bindings/ToolCallView";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { Platform } from "../../platform/types";
@@ -53,12 +53,17 @@ function store(asked: string[]): Store {
   const platform = {
     rpc: (cmd: string) => {
       asked.push(cmd);
+      if (cmd === "view_request") return Promise.resolve({ kind: "result", json: "{}" });
       return Promise.resolve(cmd === "open_view" ? launch : null);
     },
     subscribe: () => new Promise(() => undefined),
   } as unknown as Platform;
   return new Store(platform);
 }
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const SLOT = { resource_uri: "ui://x", can_open: true, why_not: null, from_history: false };
 
@@ -106,5 +111,73 @@ describe("ViewFrame", () => {
       expect(screen.queryByTestId("view-frame")).toBeNull();
     });
     expect(asked).toEqual(["open_view", "close_view"]);
+  });
+
+  /** Says something as the View would; jsdom does not load the frame's page. */
+  function say(frame: HTMLIFrameElement, message: object): void {
+    window.dispatchEvent(Object.assign(new Event("message"), { source: frame.contentWindow, origin: ORIGIN, data: { jsonrpc: "2.0", ...message } }));
+  }
+
+  async function speaking(asked: string[]): Promise<HTMLIFrameElement> {
+    // A frame keeps its window when its address is set; jsdom gives it another one.
+    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue({ postMessage: () => undefined } as unknown as Window);
+    render(Stage, { store: store(asked), call: call(SLOT) });
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).not.toBeNull());
+    say(frame, { id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
+    say(frame, { method: "ui/notifications/initialized", params: {} });
+    return frame;
+  }
+
+  it("asks the user before a View speaks to the model, with the exact words and the server's name", async () => {
+    const asked: string[] = [];
+    const frame = await speaking(asked);
+    say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "Delete\u202eall" }] } });
+    const dialog = await screen.findByRole("dialog");
+    expect(dialog.textContent).toContain("Let a View of Sample speak to the model?");
+    expect(screen.getByTestId("view-consent-text").textContent).toBe("DeleteU+202Eall");
+    expect(asked).not.toContain("view_request");
+    // The focus begins on the dialog itself, so that a key that was meant for another place agrees to nothing.
+    await waitFor(() => expect(document.activeElement).toBe(dialog));
+    // A dialog that has just appeared does not take a yes.
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Allow once" }));
+      expect(screen.queryByRole("dialog")).toBeNull();
+    });
+    await waitFor(() => expect(asked).toContain("view_request"));
+  });
+
+  it("takes Escape for a refusal", async () => {
+    const asked: string[] = [];
+    const frame = await speaking(asked);
+    say(frame, { id: 2, method: "ui/update-model-context", params: { content: [{ type: "text", text: "Row 7" }] } });
+    await screen.findByRole("dialog");
+    expect(screen.queryByRole("button", { name: "Allow once" })).toBeNull();
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(asked).not.toContain("view_request");
+  });
+
+  it("shows the whole address of a link and whose View asks, and opens it after a yes", async () => {
+    const asked: string[] = [];
+    const frame = await speaking(asked);
+    say(frame, { id: 2, method: "ui/open-link", params: { url: "https://example.com/a?b=c" } });
+    const dialog = await screen.findByRole("dialog");
+    expect(dialog.textContent).toContain("https://example.com/a?b=c");
+    expect(dialog.textContent).toContain("the View of Sample");
+    expect(asked.slice(-1)).toEqual(["view_request"]);
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Open" }));
+      expect(screen.queryByRole("dialog")).toBeNull();
+    });
+    await waitFor(() => expect(asked.slice(-1)).toEqual(["open_link"]));
+  });
+
+  it("takes its question away when the View is stopped", async () => {
+    const frame = await speaking([]);
+    say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "hi" }] } });
+    await screen.findByRole("dialog");
+    say(frame, { method: "ui/notifications/request-teardown", params: {} });
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 });

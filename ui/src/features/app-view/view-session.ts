@@ -2,6 +2,7 @@
  * One View's life on its side of the boundary: the official bridge with a null client, so that every request goes to
  * Rust, which decides. It keeps the order that the Apps extension asks for: nothing before `initialized`, the tool's
  * input always and first, then its result or its cancellation.
+ * What a View would say to the model and what it would open goes through the user first (X5).
  * Deliberately absent: any decision about what a View may have.
  */
 import { AppBridge, type McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
@@ -9,6 +10,7 @@ import { z } from "zod";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
+import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
 import { FrameTransport, type FrameWindow, type MessageSource } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
 
@@ -19,6 +21,10 @@ const TEARDOWN_MS = 1000;
 export interface SessionDoors {
   /** Asks Rust on the View's behalf. */
   request: (method: string, paramsJson: string) => Promise<ViewAnswer>;
+  /** Asks the user. Ends with a no when the View gives up. */
+  consent: (question: Question, signal: AbortSignal) => Promise<boolean>;
+  /** Opens an address outside. */
+  openLink: (url: string) => Promise<void>;
   /** Where messages arrive. */
   page: MessageSource;
   log: BridgeLog;
@@ -168,23 +174,66 @@ export class ViewSession {
     bridge.onlistresources = (params) => this.forward("resources/list", params);
     bridge.onlistresourcetemplates = (params) => this.forward("resources/templates/list", params);
     bridge.onlistprompts = (params) => this.forward("prompts/list", params);
-    bridge.onopenlink = (params) => this.forward("ui/open-link", params);
-    bridge.onmessage = (params) => this.forward("ui/message", params);
-    bridge.onupdatemodelcontext = (params) => this.forward("ui/update-model-context", params);
+    bridge.onopenlink = (params, extra) => this.openLink(params.url, extra.mcpReq.signal);
+    bridge.onmessage = async (params, extra) => {
+      const text = await this.agreedWords("message", params, extra.mcpReq.signal);
+      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] });
+    };
+    bridge.onupdatemodelcontext = async (params, extra) => {
+      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] });
+      const text = await this.agreedWords("context", params, extra.mcpReq.signal);
+      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] });
+    };
     // The bridge has no setter for this one.
     const any = { params: z.looseObject({}).optional() };
     bridge.setRequestHandler("tools/list", any, (params) => this.forward<Record<string, unknown>>("tools/list", params));
   }
 
-  private async forward<T>(method: string, params: unknown): Promise<T> {
-    const answer = await this.doors.request(method, JSON.stringify(params ?? {}));
-    switch (answer.kind) {
-      case "result":
-        return JSON.parse(answer.json) as T;
-      case "error":
-        throw Object.assign(new Error(answer.message), { code: answer.code });
+  /**
+   * The words of a View that the user agreed to: exactly what was shown, and nothing beside it.
+   * Throws the View's answer when there are none, too many, or the user did not agree.
+   */
+  private async agreedWords(kind: "message" | "context", params: unknown, signal: AbortSignal): Promise<string> {
+    const text = wordsOf(params);
+    if (text.trim() === "") throw error(-32602, "only text reaches the model, and there is none");
+    if (text.length > MOST_CHARACTERS) throw error(-32602, `more than ${MOST_CHARACTERS} characters do not reach the model`);
+    if (!(await this.doors.consent({ kind, text }, signal)) || this.closed) {
+      this.doors.log.add("stopped", kind === "message" ? "ui/message" : "ui/update-model-context", text.length, "not allowed");
+      throw error(-32000, "the user did not allow it");
+    }
+    return text;
+  }
+
+  /** Lets Rust check the address before the user is asked about it, and opens the very text that was shown. */
+  private async openLink(url: string, signal: AbortSignal): Promise<{ isError?: boolean }> {
+    const address = URL.canParse(url) ? new URL(url).href : url;
+    await this.forward("ui/open-link", { url: address });
+    if (!(await this.doors.consent({ kind: "link", address }, signal)) || this.closed) {
+      this.doors.log.add("stopped", "ui/open-link", address.length, "not allowed");
+      return { isError: true };
+    }
+    try {
+      await this.doors.openLink(address);
+      return {};
+    } catch {
+      return { isError: true };
     }
   }
+
+  private async forward<T>(method: string, params: unknown): Promise<T> {
+    const reply = await this.doors.request(method, JSON.stringify(params ?? {}));
+    switch (reply.kind) {
+      case "result":
+        return JSON.parse(reply.json) as T;
+      case "error":
+        throw error(reply.code, reply.message);
+    }
+  }
+}
+
+/** An error that the bridge gives to the View with its code and its words. */
+function error(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }
 
 /** The tool's input, always `{arguments}`, whatever came. */

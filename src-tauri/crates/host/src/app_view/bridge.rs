@@ -1,7 +1,7 @@
 //! What a View asks for, checked by method and by parameters before anything happens.
 //!
 //! The result is a closed [`ViewRequest`] that the conversation carries out; a method that is not in it does not exist for Views.
-//! Deliberately absent: time (milliseconds are passed in), and the user's consent, which the conversation asks for.
+//! Deliberately absent: time (milliseconds are passed in), and the user's consent, which the window asks for.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

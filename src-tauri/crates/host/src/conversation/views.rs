@@ -325,8 +325,10 @@ impl Host {
                 let what = "this host does not pass this list on";
                 Err(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, what))
             }
-            // The window asked the user before it passed the request on.
+            // The address is good, and nothing is opened here. With this answer the window asks the user, shows the whole
+            // address and whose View asks, and opens it with a command of its own; a refusal it answers itself.
             ViewRequest::OpenLink { .. } | ViewRequest::Ping => empty(),
+            // The window has shown the user these very words and passes them on only after a yes (X5).
             ViewRequest::Message { content } => {
                 let text = words(&content);
                 self.open_view_door(live, call, DoorKind::ViewMessage, "a View's message", text).await;
@@ -387,7 +389,8 @@ impl Host {
         }
     }
 
-    /// Lets into the model's context what a View says, marked as such (X5). The last context of a View replaces the one before.
+    /// Lets into the model's context what a View says, marked as such (X5): with the next message, never by a turn of its own. The
+    /// last context of a View replaces the one before.
     async fn open_view_door(
         &self,
         live: &Arc<Live>,
@@ -421,9 +424,7 @@ impl Host {
                 to: Consumer::Model,
                 what: label.clone(),
                 bytes,
-                door: Door::Policy(
-                    "what a View says reaches the model, marked as the View's words".to_owned(),
-                ),
+                door: Door::UserAction("you allowed what the View says, marked as its words".to_owned()),
                 handle: None,
             },
         );

@@ -92,7 +92,7 @@ pub enum Door {
         /// The call that the View belongs to.
         call_id: Arc<str>,
     },
-    /// A View keeps it as context with `ui/update-model-context` (X5).
+    /// A View keeps it as context with `ui/update-model-context` and the user consented (X5).
     ViewContext {
         /// The call that the View belongs to.
         call_id: Arc<str>,

@@ -1,0 +1,4 @@
+import { Desk } from "./consent";
+
+/** The window's one desk: no two Views ask at the same time. */
+export const desk = new Desk(() => performance.now());
