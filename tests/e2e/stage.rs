@@ -57,6 +57,13 @@ impl Stage {
     /// Starts a conversation in a mode and asks.
     pub(crate) async fn ask(&self, mode: &str, text: &str) -> anyhow::Result<()> {
         self.click("[data-testid=new-conversation]").await?;
+        self.window
+            .until("the new conversation is open", async || {
+                let empty = "return document.querySelector('[data-testid=item-user]') === null \
+                             && document.querySelector('[data-testid=composer-input]') !== null";
+                Ok(self.window.run(empty).await? == true)
+            })
+            .await?;
         if mode != "chat" {
             self.click("[data-testid=mode-select]").await?;
             self.click(&format!("[data-testid=mode-select-{mode}]")).await?;
@@ -68,7 +75,13 @@ impl Stage {
     pub(crate) async fn say(&self, text: &str) -> anyhow::Result<()> {
         let count = "return document.querySelectorAll('[data-testid=item-user]').length";
         let (said, sent) = (self.window.run(count).await?.as_u64().unwrap_or_default(), self.bodies()?.len());
-        self.window.element("[data-testid=composer-input]").await?.send_keys(text).await?;
+        self.window
+            .until("the composer takes the message", async || {
+                // The page may draw the composer anew between finding it and typing; then nothing was typed.
+                let composer = self.window.element("[data-testid=composer-input]").await?;
+                Ok(composer.send_keys(text).await.is_ok())
+            })
+            .await?;
         self.click("[data-testid=composer-send]").await?;
         self.window
             .until("the message is on its way", async || {
