@@ -12,7 +12,9 @@ async fn the_window_opens_and_draws() -> anyhow::Result<()> {
             Ok(window.run("return document.getElementById('app').childElementCount > 0").await? == true)
         })
         .await?;
-    let picture = window.screenshot("start").await?;
-    assert!(colours(&picture, 8)? > 2, "the window is blank");
+    // The page is mounted before it is painted.
+    window
+        .until("the window is not blank", async || Ok(colours(&window.screenshot("start").await?, 8)? > 2))
+        .await?;
     window.close().await
 }
