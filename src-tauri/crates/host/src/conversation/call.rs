@@ -133,17 +133,28 @@ impl Host {
 
     async fn begin_call(&self, live: &Arc<Live>, order: &CallOrder) -> CallRecord {
         let server = self.server(&order.server_id);
-        let tool = server.as_ref().and_then(|it| it.tool(&order.tool));
-        let number = live.with(State::number);
+        let title = server.as_ref().and_then(|it| it.tool(&order.tool)).and_then(|it| it.title.clone());
+        let server_name = server.map_or_else(String::new, |it| it.name.clone());
+        self.begin_record(live, order, server_name, title).await
+    }
+
+    /// A record for a call that begins, kept and, unless a View calls, shown.
+    pub(super) async fn begin_record(
+        &self,
+        live: &Arc<Live>,
+        order: &CallOrder,
+        server_name: String,
+        title: Option<String>,
+    ) -> CallRecord {
         let mut call = CallRecord {
             id: self.new_id(),
             conversation_id: live.id.clone(),
             item_id: None,
-            number,
+            number: live.with(State::number),
             server_id: order.server_id.clone(),
-            server_name: server.map_or_else(String::new, |it| it.name.clone()),
+            server_name,
             tool: order.tool.clone(),
-            title: tool.as_ref().and_then(|it| it.title.clone()),
+            title,
             arguments: order.arguments.clone(),
             origin: order.origin,
             mode: live.mode(),

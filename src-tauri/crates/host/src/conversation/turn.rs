@@ -17,7 +17,7 @@ use usher_protocol::{RawJson, model::Tool};
 use super::{
     Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent,
     ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, call, history,
-    live::{Live, State, StoredShare, exchange_of},
+    live::{Live, StoredShare, exchange_of},
     lock,
 };
 use crate::{
@@ -503,38 +503,16 @@ impl Host {
 
     /// A record for a call that no server sees.
     pub(super) async fn host_call(&self, live: &Arc<Live>, call: &ModelCall, tool: &str) -> CallRecord {
-        let number = live.with(State::number);
         let text = |it: &str| RawJson::parse(it).or_else(|_| RawJson::of(it));
-        let mut record = CallRecord {
-            id: self.new_id(),
-            conversation_id: live.id.clone(),
-            item_id: None,
-            number,
+        let order = CallOrder {
             server_id: String::new(),
-            server_name: "Usher".to_owned(),
             tool: tool.to_owned(),
-            title: None,
             arguments: text(&call.arguments).unwrap_or_else(|_| serde_json::Value::Null.into()),
             origin: Origin::Model,
-            mode: live.mode(),
             model_call: Some(call.id.clone()),
-            revision: None,
-            requested: None,
-            state: CallState::Running(None),
-            started_ms: self.now_ms(),
-            ended_ms: None,
-            deliveries: Vec::new(),
-            withheld: Vec::new(),
-            defects: Vec::new(),
-            shown: Vec::new(),
-            view: None,
-            told: Told::Nothing,
+            cancel: CancellationToken::new(),
         };
-        self.keep_call(live, &record).await;
-        let body = ItemBody::Call { call_id: record.id.clone() };
-        record.item_id = self.add_item(live, body, String::new()).await.ok().map(|it| it.id);
-        self.keep_call(live, &record).await;
-        record
+        self.begin_record(live, &order, "Usher".to_owned(), None).await
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
     lock,
 };
 use crate::app_view::{
-    bridge::{self, DisplayMode, ViewRequest},
+    bridge::{self, ViewRequest},
     csp::{self, SANDBOX},
     projection,
     rate::{Admission, Lane, Limiter},
@@ -348,10 +348,8 @@ impl Host {
                     .await;
                 empty()
             }
-            ViewRequest::DisplayMode(_) => {
-                let _shown: DisplayMode = DisplayMode::Inline;
-                Ok(json!({"mode": "inline"}).into())
-            }
+            // Inline is what the host offers; the answer names the mode that is shown.
+            ViewRequest::DisplayMode(_) => Ok(json!({"mode": "inline"}).into()),
             ViewRequest::Log { level, data } => {
                 tracing::debug!(level, data = data.get(), "a View says");
                 empty()
