@@ -37,6 +37,8 @@ const MAX_STDERR_LINE: usize = 8 * 1024;
 const AFTER_CLOSE: Duration = Duration::from_secs(2);
 /// How long its group may take to end after SIGTERM.
 const AFTER_TERM: Duration = Duration::from_secs(1);
+/// How long the system may take to end it after SIGKILL.
+const AFTER_KILL: Duration = Duration::from_millis(500);
 
 /// The last lines that a server wrote to stderr.
 #[derive(Clone, Default)]
@@ -258,16 +260,22 @@ impl Group {
         self.signal(Some(nix::sys::signal::Signal::SIGKILL));
     }
 
-    /// Ends what is left of the group after its leader is gone.
-    async fn end(&mut self) {
-        self.terminate();
-        let step = Duration::from_millis(20);
+    async fn gone_within(&self, limit: Duration) {
+        let step = Duration::from_millis(10);
         let mut waited = Duration::ZERO;
-        while self.signal(None) && waited < AFTER_TERM {
+        while self.signal(None) && waited < limit {
             tokio::time::sleep(step).await;
             waited += step;
         }
+    }
+
+    /// Ends what is left of the group after its leader is gone.
+    async fn end(&mut self) {
+        self.terminate();
+        self.gone_within(AFTER_TERM).await;
         self.kill();
+        // The system takes a moment to end what was killed.
+        self.gone_within(AFTER_KILL).await;
         // The number may be given to others from now on.
         self.leader.take().into_iter().for_each(super::watchdog::remove);
     }
