@@ -5,6 +5,7 @@ import type { NoticeLevel } from "../bindings/NoticeLevel";
 import type { NoticeView } from "../bindings/NoticeView";
 import type { ToolCallView } from "../bindings/ToolCallView";
 import type { UiBatch } from "../bindings/UiBatch";
+import type { ViewLaunch } from "../bindings/ViewLaunch";
 import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platform } from "../platform/types";
 import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
 
@@ -52,6 +53,9 @@ export class Store {
 
   readonly #platform: Platform;
   readonly #viewListeners = new Map<string, Set<(messageJson: string) => void>>();
+  /** What was said to a View before its frame listened. */
+  readonly #unheard = new Map<string, string[]>();
+  #viewsOpening = 0;
   /** Events seen for a conversation while it is being opened. */
   readonly #opening = new Map<string, number>();
   #generation = 0;
@@ -143,11 +147,38 @@ export class Store {
     if (tab !== undefined) this.tab = tab;
   }
 
-  /** Listens to the messages that the host sends to a View. Call the answer to stop. */
+  /**
+   * Opens the View of a call. From the moment that the host knows the View it may speak to it, before this answer is
+   * here and long before a frame listens; so what it says is kept until somebody does.
+   */
+  async openView(callId: string): Promise<ViewLaunch> {
+    this.#viewsOpening += 1;
+    try {
+      const launch = await this.rpc("open_view", { call_id: callId });
+      if (!this.#unheard.has(launch.view_id)) this.#unheard.set(launch.view_id, []);
+      return launch;
+    } finally {
+      this.#viewsOpening -= 1;
+    }
+  }
+
+  /** Tells the host that a View is gone, and forgets what was said to it. */
+  async closeView(viewId: string): Promise<void> {
+    try {
+      await this.rpc("close_view", { view_id: viewId });
+    } finally {
+      this.#unheard.delete(viewId);
+    }
+  }
+
+  /** Listens to the messages that the host sends to a View, those of before included. Call the answer to stop. */
   onViewMessage(viewId: string, listener: (messageJson: string) => void): () => void {
     const listeners = this.#viewListeners.get(viewId) ?? new Set();
     listeners.add(listener);
     this.#viewListeners.set(viewId, listeners);
+    const unheard = this.#unheard.get(viewId) ?? [];
+    this.#unheard.delete(viewId);
+    for (const message of unheard) listener(message);
     return () => {
       listeners.delete(listener);
       if (listeners.size === 0) this.#viewListeners.delete(viewId);
@@ -193,9 +224,7 @@ export class Store {
     this.state = outcome.state;
     for (const event of outcome.events) {
       if (event.type === "view_message") {
-        for (const listener of this.#viewListeners.get(event.view_id) ?? []) {
-          listener(event.message_json);
-        }
+        this.#tellView(event.view_id, event.message_json);
       } else if (event.type === "conversation_removed") {
         if (this.conversationId === event.conversation_id) this.#showNewest();
       } else if ("conversation_id" in event) {
@@ -203,6 +232,18 @@ export class Store {
         if (seen !== undefined) this.#opening.set(event.conversation_id, seen + 1);
       }
     }
+  }
+
+  #tellView(viewId: string, messageJson: string): void {
+    const listeners = this.#viewListeners.get(viewId);
+    if (listeners !== undefined) {
+      for (const listener of listeners) listener(messageJson);
+      return;
+    }
+    const unheard = this.#unheard.get(viewId);
+    if (unheard !== undefined) unheard.push(messageJson);
+    // Which View it is for is known when the answer comes.
+    else if (this.#viewsOpening > 0) this.#unheard.set(viewId, [messageJson]);
   }
 
   #showNewest(): void {

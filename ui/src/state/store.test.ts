@@ -106,6 +106,15 @@ describe("the store", () => {
     expect(heard).toEqual(["v1"]);
   });
 
+  it("forgets what was said to a View that nobody opens any more", async () => {
+    const { host, store } = quietHost();
+    await store.start();
+    host.emit({ first_seq: 5, events: [{ type: "view_message", view_id: "v1", message_json: "stray" }] });
+    const heard: string[] = [];
+    store.onViewMessage("v1", (m) => heard.push(m))();
+    expect(heard).toEqual([]);
+  });
+
   it("turns a refusal into a notice, once", async () => {
     const { store } = quietHost();
     await store.start();

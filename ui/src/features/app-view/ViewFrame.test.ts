@@ -1,7 +1,9 @@
 import { configure, render, screen, waitFor } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Snapshot } from "../../bindings/Snapshot";
 import type { ToolCallView } from "../../bindings/ToolCallView";
+import type { UiBatch } from "../../bindings/UiBatch";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { Platform } from "../../platform/types";
 import { Store } from "../../state/store.svelte";
@@ -36,7 +38,8 @@ function call(view: ToolCallView["view"], state: ToolCallView["state"] = { kind:
   };
 }
 
-function store(asked: string[]): Store {
+/** `whileOpening` is what the host does between `open_view` and its answer. */
+function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: () => void = () => undefined, subscribe?: Platform["subscribe"]): Store {
   const launch: ViewLaunch = {
     view_id: "v1",
     url: `${ORIGIN}/`,
@@ -49,14 +52,16 @@ function store(asked: string[]): Store {
     result_json: '{"content":[]}',
     sandbox_capabilities_json: "{}",
     server_name: "Sample",
+    ...change,
   };
   const platform = {
     rpc: (cmd: string) => {
       asked.push(cmd);
       if (cmd === "view_request") return Promise.resolve({ kind: "result", json: "{}" });
+      if (cmd === "open_view") whileOpening();
       return Promise.resolve(cmd === "open_view" ? launch : null);
     },
-    subscribe: () => new Promise(() => undefined),
+    subscribe: subscribe ?? (() => new Promise(() => undefined)),
   } as unknown as Platform;
   return new Store(platform);
 }
@@ -118,16 +123,44 @@ describe("ViewFrame", () => {
     window.dispatchEvent(Object.assign(new Event("message"), { source: frame.contentWindow, origin: ORIGIN, data: { jsonrpc: "2.0", ...message } }));
   }
 
-  async function speaking(asked: string[]): Promise<HTMLIFrameElement> {
+  async function speaking(asked: string[], host: Store = store(asked), heard: (message: unknown) => void = () => undefined): Promise<HTMLIFrameElement> {
     // A frame keeps its window when its address is set; jsdom gives it another one.
-    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue({ postMessage: () => undefined } as unknown as Window);
-    render(Stage, { store: store(asked), call: call(SLOT) });
+    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue({ postMessage: heard } as unknown as Window);
+    render(Stage, { store: host, call: call(SLOT) });
     const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
     await waitFor(() => expect(frame.getAttribute("src")).not.toBeNull());
     say(frame, { id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
     say(frame, { method: "ui/notifications/initialized", params: {} });
     return frame;
   }
+
+  it.each(["before the host has answered", "before the frame listens"])("gives a View the result that came %s", async (when) => {
+    let batch: (batch: UiBatch) => void = () => undefined;
+    const message_json = JSON.stringify({ method: "ui/notifications/tool-result", params: { content: [{ type: "text", text: "late" }] } });
+    const tell = () => batch({ first_seq: 1, events: [{ type: "view_message", view_id: "v1", message_json }] });
+    const host = store(
+      [],
+      { result_json: null },
+      when === "before the host has answered" ? tell : () => void Promise.resolve().then(() => Promise.resolve()).then(tell),
+      (_since, onBatch) => {
+        batch = onBatch;
+        return Promise.resolve({ next_seq: 1, servers: [], conversations: [], settings: {}, notices: [] } as unknown as Snapshot);
+      },
+    );
+    await host.start();
+    const heard: unknown[] = [];
+    await speaking([], host, (message) => heard.push(message));
+    await waitFor(() =>
+      expect(heard).toContainEqual({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params: { content: [{ type: "text", text: "late" }] } }),
+    );
+  });
+
+  it("leaves no View behind when it goes while it is being opened", async () => {
+    const asked: string[] = [];
+    const { unmount } = render(Stage, { store: store(asked), call: call(SLOT) });
+    unmount();
+    await waitFor(() => expect(asked).toEqual(["open_view", "close_view"]));
+  });
 
   it("asks the user before a View speaks to the model, with the exact words and the server's name", async () => {
     const asked: string[] = [];
