@@ -41,10 +41,35 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, ApiError> {
 mod tests {
     use std::{fs, path::Path};
 
+    use usher_protocol::Rule;
+
+    fn check_binding(name: &str, text: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/bindings").join(name);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, text).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "run with UPDATE_EXPECT=1 to update");
+    }
+
+    /// The window says of a rule what the ledger of requirements says.
+    #[test]
+    fn rules_in_typescript_are_current() {
+        let mut text = String::from(
+            "// Generated from src-tauri/crates/protocol/src/rule.rs. Do not edit.\n\n\
+             /** What each rule of the audience-routing proposal requires, by its number. */\n\
+             export const RULES: Readonly<Record<string, string>> = {\n",
+        );
+        for rule in Rule::ALL {
+            let words = serde_json::to_string(rule.text()).unwrap();
+            text.push_str(&format!("  {}: {words},\n", rule.id()));
+        }
+        text.push_str("};\n");
+        check_binding("Rules.ts", &text);
+    }
+
     /// The committed TypeScript is what the Rust types say.
     #[test]
     fn commands_in_typescript_are_current() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/bindings/Commands.ts");
         let body = super::commands::typescript();
         let names: std::collections::BTreeSet<&str> = body
             .split(|c: char| !c.is_alphanumeric())
@@ -56,9 +81,6 @@ mod tests {
         }
         text.push('\n');
         text.push_str(&body);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            fs::write(&path, &text).unwrap();
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "run with UPDATE_EXPECT=1 to update");
+        check_binding("Commands.ts", &text);
     }
 }

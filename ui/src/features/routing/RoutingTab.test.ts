@@ -5,7 +5,7 @@ import type { Platform } from "../../platform/types";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
 import Stage from "./RoutingStage.test.svelte";
-import { ruleText } from "./rules";
+import { ruleText } from "../../components/rules";
 
 // A busy machine may take seconds; the tests wait for it, and measure no time.
 configure({ asyncUtilTimeout: 20_000 });
@@ -49,7 +49,8 @@ describe("the Routing tab", () => {
     await stage();
     const rows = screen.getAllByTestId("ledger-row");
     expect(rows.map((row) => row.dataset["rule"])).toEqual(["", "", "H19", "", "", ""]);
-    expect(screen.getByText("H19", { selector: "abbr" }).title).toBe(ruleText("H19"));
+    expect(screen.getByText("H19", { selector: "abbr" }).title).toContain("H19: Of a successful result");
+    expect(ruleText("H99")).toBe("Rule H99");
   });
 
   it("says why when asked", async () => {
