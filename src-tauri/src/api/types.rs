@@ -431,8 +431,10 @@ pub enum ConsumerName {
 #[ts(export)]
 pub struct DeliveryView {
     pub consumer: ConsumerName,
-    /// What the server made it for; absent under earlier revisions, where local policy decided.
+    /// What the server made it for; absent where a policy decided, as under earlier revisions.
     pub chip: Option<AudienceChip>,
+    /// What it is in the result, such as `user/structured`, `content` or `_meta io.modelcontextprotocol/ui`.
+    pub what: String,
     #[ts(type = "number")]
     pub bytes: u64,
     /// Opens the very bytes.

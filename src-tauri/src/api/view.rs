@@ -280,6 +280,7 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
             .map(|it| view::DeliveryView {
                 consumer: consumer(it.to),
                 chip: it.source.selector().map(chip),
+                what: it.source.name(),
                 bytes: it.bytes,
                 handle: it.handle,
                 door: door(&it.door),

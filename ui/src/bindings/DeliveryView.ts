@@ -8,9 +8,13 @@ import type { VerdictView } from "./VerdictView";
  */
 export type DeliveryView = { consumer: ConsumerName, 
 /**
- * What the server made it for; absent under earlier revisions, where local policy decided.
+ * What the server made it for; absent where a policy decided, as under earlier revisions.
  */
-chip: AudienceChip | null, bytes: number, 
+chip: AudienceChip | null, 
+/**
+ * What it is in the result, such as `user/structured`, `content` or `_meta io.modelcontextprotocol/ui`.
+ */
+what: string, bytes: number, 
 /**
  * Opens the very bytes.
  */

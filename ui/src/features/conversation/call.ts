@@ -1,4 +1,6 @@
 import type { ApprovalChoice } from "../../bindings/ApprovalChoice";
+import type { AudienceChip } from "../../bindings/AudienceChip";
+import type { ConsumerName } from "../../bindings/ConsumerName";
 import type { DeliveryView } from "../../bindings/DeliveryView";
 import type { RuleText } from "../../bindings/RuleText";
 import type { ToolCallView } from "../../bindings/ToolCallView";
@@ -36,10 +38,37 @@ export function progressShare(call: ToolCallView): number | null {
   return Math.min(1, Math.max(0, progress.done / progress.total));
 }
 
+/** All that one consumer got of a call, as one chip. */
+export interface Received {
+  consumer: ConsumerName;
+  /** The audience and format of its first output that has one. */
+  chip: AudienceChip | null;
+  /** What the chip says: `you 6.1 kB`. */
+  text: string;
+  /** What came, one delivery a line. */
+  hint: string;
+}
+
+/** What each consumer got, in the order in which they first got something. */
+export function receivedBy(deliveries: readonly DeliveryView[]): Received[] {
+  const consumers = [...new Set(deliveries.map((delivery) => delivery.consumer))];
+  return consumers.map((consumer) => {
+    const parts = deliveries.filter((delivery) => delivery.consumer === consumer);
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    const hints = parts.map(parts.length === 1 ? deliveryHint : (part) => `${formatBytes(part.bytes)}: ${deliveryHint(part)}`);
+    return {
+      consumer,
+      chip: parts.find((part) => part.chip !== null)?.chip ?? null,
+      text: `${consumerLabel(consumer)} ${formatBytes(bytes)}`,
+      hint: hints.join("\n"),
+    };
+  });
+}
+
 /** More about a delivery, for the pointer and for screen readers. */
 export function deliveryHint(delivery: DeliveryView): string {
   const parts = [
-    delivery.chip === null ? "by local policy" : `${delivery.chip.audience} / ${delivery.chip.format}`,
+    delivery.chip === null ? delivery.what : `${delivery.chip.audience} / ${delivery.chip.format}`,
     delivery.how,
   ];
   if (delivery.door !== "contract") parts.push(delivery.door);
@@ -57,11 +86,6 @@ export function deliveryHint(delivery: DeliveryView): string {
       break;
   }
   return parts.filter((p) => p !== "").join(", ");
-}
-
-/** What a delivery's chip says: `you 6.1 kB`. */
-export function deliveryText(delivery: DeliveryView): string {
-  return `${consumerLabel(delivery.consumer)} ${formatBytes(delivery.bytes)}`;
 }
 
 /** The defects that no withheld output already tells about. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { demoCall, demoConversations, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
-import { deliveryHint, deliveryText, otherDefects, progressShare, serverHints, stateLook } from "./call";
+import { deliveryHint, otherDefects, progressShare, receivedBy, serverHints, stateLook } from "./call";
 import { marked } from "./hits";
 import { groupByDay } from "./groups";
 import { composerKey } from "./keys";
@@ -69,12 +69,25 @@ describe("a call in words", () => {
   });
 
   it("says what each consumer got", () => {
-    const [toModel, toUser] = searchCall(7).deliveries;
-    expect(deliveryText(toModel!)).toBe("model 125 B");
+    const [, toUser] = searchCall(7).deliveries;
+    expect(receivedBy(searchCall(7).deliveries).map((one) => one.text)).toEqual(["model 125 B", "you 6.4 kB"]);
     expect(deliveryHint(toUser!)).toBe("user / structured, as a table, 37 rows, fits its schema");
-    expect(deliveryHint({ ...toUser!, chip: null, door: "policy: content first", verdict: null })).toBe(
-      "by local policy, as a table, 37 rows, policy: content first",
+    expect(deliveryHint({ ...toUser!, chip: null, what: "content", door: "earlier revision", verdict: null })).toBe(
+      "content, as a table, 37 rows, earlier revision",
     );
+  });
+
+  it("names a consumer once, with all that it got", () => {
+    const [toModel, toUser] = searchCall(7).deliveries;
+    const meta = { ...toUser!, chip: null, what: "_meta io.example/ui", bytes: 24, door: "goes with its output", verdict: null, how: "as JSON" };
+    const [first, second, ...more] = receivedBy([{ ...meta, bytes: 1000 }, toModel!, { ...toUser!, bytes: 5000 }]);
+    expect(first).toEqual({
+      consumer: "user",
+      chip: CHIP.user,
+      text: "you 6.0 kB",
+      hint: "1.0 kB: _meta io.example/ui, as JSON, goes with its output\n5.0 kB: user / structured, as a table, 37 rows, fits its schema",
+    });
+    expect([second?.consumer, more]).toEqual(["model", []]);
   });
 
   it("tells a defect once", () => {

@@ -22,8 +22,8 @@ function call(change: Partial<ToolCallView> = {}): ToolCallView {
     revision: "2026-12-01",
     requested: [ASSISTANT, USER],
     deliveries: [
-      { consumer: "model", chip: ASSISTANT, bytes: 214, handle: "h1", door: "contract", verdict: null, how: "as one text block" },
-      { consumer: "user", chip: USER, bytes: 6100, handle: "h2", door: "contract", verdict: { kind: "fits" }, how: "as a table, 37 rows" },
+      { consumer: "model", chip: ASSISTANT, what: "assistant/content", bytes: 214, handle: "h1", door: "contract", verdict: null, how: "as one text block" },
+      { consumer: "user", chip: USER, what: "user/structured", bytes: 6100, handle: "h2", door: "contract", verdict: { kind: "fits" }, how: "as a table, 37 rows" },
     ],
     withheld: [
       {
@@ -81,6 +81,7 @@ describe("layoutFlow", () => {
         [1, 10_000_000].map((bytes) => ({
           consumer,
           chip: chip(`${consumer}-${bytes}`, "structured", "other"),
+          what: consumer,
           bytes,
           handle: `${consumer}${bytes}`,
           door: "contract",
@@ -123,6 +124,7 @@ describe("layoutFlow", () => {
       deliveries: (["model", "user"] as const).map((consumer) => ({
         consumer,
         chip: null,
+        what: "content",
         bytes: 900,
         handle: `${consumer} bytes`,
         door: "policy: content first",
@@ -131,6 +133,14 @@ describe("layoutFlow", () => {
       })),
     });
     expect(layoutFlow(legacy, 384).bands.map((band) => band.handle)).toEqual(["model bytes", "user bytes", "model bytes", "user bytes"]);
+    expect(layoutFlow(legacy, 384).labels.filter((label) => label.text === "content")).toHaveLength(2);
+  });
+
+  it("names what goes with an output by where it stood", () => {
+    const [first] = call().deliveries;
+    const meta = { ...first!, consumer: "view" as const, chip: null, what: "_meta io.modelcontextprotocol/ui" };
+    const flow = layoutFlow(call({ deliveries: [meta] }), 384);
+    expect(flow.labels.map((label) => label.text)).toContain("_meta");
   });
 });
 

@@ -219,10 +219,11 @@ function absent(flow: Flow, output: Output, x: number, y: number, state: ToolCal
 function outputsOf(call: ToolCallView): Output[] {
   const outputs = new Map<string, Output>();
   for (const delivery of call.deliveries) {
-    const id = delivery.chip === null ? `result ${delivery.consumer}` : chipId(delivery.chip);
+    // Where local policy decided, each consumer has a way of its own.
+    const id = delivery.chip === null ? `${delivery.what} ${delivery.consumer}` : chipId(delivery.chip);
     const output = outputs.get(id) ?? {
       id,
-      label: delivery.chip === null ? "result" : chipLabel(delivery.chip),
+      label: delivery.chip === null ? sourceLabel(delivery.what) : chipLabel(delivery.chip),
       color: delivery.chip?.color ?? consumerColor(delivery.consumer),
       bytes: 0,
       handle: delivery.handle,
@@ -275,6 +276,11 @@ function chipId(chip: AudienceChip): string {
 export function chipLabel(chip: AudienceChip): string {
   const name = chip.color === "view" ? "view" : chip.audience;
   return `${name} / ${chip.format}`;
+}
+
+/** A part of a result without an audience; an entry of `_meta` without its long key. */
+function sourceLabel(what: string): string {
+  return what.startsWith("_meta ") ? "_meta" : what;
 }
 
 function ribbon(x1: number, y1: number, x2: number, y2: number, thick1: number, thick2: number): string {

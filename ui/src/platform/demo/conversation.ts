@@ -71,6 +71,7 @@ export function searchCall(number: number): ToolCallView {
       {
         consumer: "model",
         chip: CHIP.assistant,
+        what: "assistant/content",
         bytes: byteLength(ASSISTANT_TEXT),
         handle: `h-${number}-model`,
         door: "contract",
@@ -80,6 +81,7 @@ export function searchCall(number: number): ToolCallView {
       {
         consumer: "user",
         chip: CHIP.user,
+        what: "user/structured",
         bytes,
         handle: `h-${number}-user`,
         door: "contract",
@@ -200,7 +202,7 @@ function globexConversation(view: ConversationView, now: number): ConversationVi
     requested: [CHIP.assistant, CHIP.view],
     state: { kind: "running", progress: { done: 40, total: 100, message: "reading deployments" } },
     deliveries: [
-      { consumer: "view", chip: CHIP.view, bytes: 18_400, handle: "h-8-view", door: "contract", verdict: { kind: "fits" }, how: "to its View" },
+      { consumer: "view", chip: CHIP.view, what: "io.modelcontextprotocol/ui/structured", bytes: 18_400, handle: "h-8-view", door: "contract", verdict: { kind: "fits" }, how: "to its View" },
     ],
   });
   return {

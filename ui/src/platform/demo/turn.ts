@@ -114,7 +114,7 @@ export class DemoTurn {
               elapsed_ms: refused ? null : 31,
               deliveries: refused
                 ? []
-                : [{ consumer: "model", chip: CHIP.assistant, bytes: 38, handle: "h-del-model", door: "contract", verdict: null, how: "one text block" }],
+                : [{ consumer: "model", chip: CHIP.assistant, what: "assistant/content", bytes: 38, handle: "h-del-model", door: "contract", verdict: null, how: "one text block" }],
             },
           }
         : k,
