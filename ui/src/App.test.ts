@@ -70,12 +70,23 @@ describe("the window", () => {
   it("finds what was written in a message, marks it and opens its conversation there", async () => {
     const { store } = await open();
     await store.openConversation("c2");
-    await userEvent.type(screen.getByLabelText("Search conversations"), "globex accounts were");
+    const search = screen.getByLabelText("Search conversations");
+    await userEvent.type(search, "w");
+    expect(screen.getByTestId("search-status").textContent).toContain("from two characters on");
+    await userEvent.type(search, "ere globex");
     const hit = await screen.findByTestId("search-hit");
-    expect(hit.querySelector("mark")?.textContent).toBe("Globex accounts were");
+    expect([...hit.querySelectorAll("mark")].map((mark) => mark.textContent)).toEqual(["Globex", "were"]);
+    expect(screen.queryByText(/No (title|message)/)).toBeNull();
     await userEvent.click(hit);
     await waitFor(() => expect(store.conversation?.summary.id).toBe("c1"));
     await waitFor(() => expect(store.revealItemId).toBeNull());
+  });
+
+  it("says once that nothing was found", async () => {
+    await open();
+    await userEvent.type(screen.getByLabelText("Search conversations"), "nowhere");
+    await waitFor(() => expect(screen.getByTestId("search-status").textContent).toContain("No title and no message has these words."));
+    expect(screen.queryByTestId("conversation-row")).toBeNull();
   });
 
   it("takes the theme that was chosen, and none for the system's", async () => {

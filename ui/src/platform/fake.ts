@@ -313,15 +313,16 @@ function refusal(what: string, todo: string): ApiError {
   return { what, safe: "Nothing was changed.", todo };
 }
 
-/** What is written anywhere, with a little of what stands around it. */
+/** Every word of the query, written anywhere in a message, with a little of what stands around the first one. */
 function found(conversations: readonly ConversationView[], query: string): AnswerOf<"search"> {
-  const needle = query.trim().toLowerCase();
-  if (needle === "") return [];
+  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) return [];
   return conversations.flatMap(({ summary, items }) =>
     items.flatMap(({ id, kind }) => {
       const text = kind.kind === "user" || kind.kind === "assistant" ? kind.text : "";
-      const at = text.toLowerCase().indexOf(needle);
-      if (at === -1) return [];
+      const places = words.map((word) => text.toLowerCase().indexOf(word));
+      if (places.includes(-1)) return [];
+      const at = Math.min(...places);
       const snippet = text.slice(Math.max(0, at - 24), at + 60);
       return [{ conversation_id: summary.id, title: summary.title, item_id: id, snippet }];
     }),

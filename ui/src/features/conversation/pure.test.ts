@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { demoCall, demoConversations, searchCall } from "../../platform/demo/conversation";
+import type { Item } from "../../bindings/Item";
+import { demoCall, demoConversations, item, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
 import { deliveryHint, otherDefects, progressShare, receivedBy, serverHints, stateLook } from "./call";
-import { marked } from "./hits";
+import { byConversation, marked } from "./hits";
 import { groupByDay } from "./groups";
 import { composerKey } from "./keys";
 import { customProblems } from "./selection";
+import { isSilent, turnUsage } from "./turns";
 
 const key = (key: string, more: Partial<KeyboardEvent> = {}) => ({
   key,
@@ -107,6 +109,33 @@ describe("a call in words", () => {
   });
 });
 
+describe("a turn", () => {
+  const user = (id: string): Item => item(id, 0, 0, { kind: "user", text: "?" });
+  const call = (id: string): Item => item(id, 0, 0, { kind: "tool_call", call: searchCall(1) });
+  const answer = (id: string, text: string, tokens: number | null): Item =>
+    item(id, 0, 0, {
+      kind: "assistant",
+      text,
+      state: { kind: "done" },
+      model: "m",
+      usage: tokens === null ? null : { prompt_tokens: tokens, answer_tokens: 1 },
+    });
+  const items = [user("u1"), answer("a1", "", 700), call("c1"), answer("a2", "37.", 800), user("u2"), answer("a3", "Hm", 900)];
+
+  it("says what it cost once, at its last answer, and only when it is over", () => {
+    const sum = (turn: Parameters<typeof turnUsage>[1]) => Object.fromEntries(turnUsage(items, turn));
+    const first = { requests: 2, prompt_tokens: 1500, answer_tokens: 2 };
+    expect(sum({ kind: "streaming" })).toEqual({ a2: first });
+    expect(sum({ kind: "idle" })).toEqual({ a2: first, a3: { requests: 1, prompt_tokens: 900, answer_tokens: 1 } });
+    expect(turnUsage([user("u"), answer("a", "x", null)], { kind: "idle" }).size).toBe(0);
+  });
+
+  it("has no entry for an answer that only calls tools", () => {
+    expect(items.map((_, at) => isSilent(items, at))).toEqual([false, true, false, false, false, false]);
+    expect(isSilent([user("u"), answer("a", "", 1)], 1)).toBe(false);
+  });
+});
+
 describe("the list of conversations", () => {
   it("is grouped by the local day and filtered by title", () => {
     const noon = new Date(2026, 10, 30, 12).getTime();
@@ -118,15 +147,33 @@ describe("the list of conversations", () => {
       ["Earlier", "Budget for Q1", "Wiki links"],
     ]);
     expect(titles(" BUDGET ")).toEqual([["Earlier", "Budget for Q1"]]);
+    expect(titles("q1 budget")).toEqual([["Earlier", "Budget for Q1"]]);
     expect(titles("none")).toEqual([]);
   });
 });
 
 describe("a snippet", () => {
-  it("is cut where the query stands, and never changed", () => {
-    const parts = marked("Is a+b what A+B was?", "a+b");
-    expect(parts.filter((part) => part.found).map((part) => part.text)).toEqual(["a+b", "A+B"]);
+  const found = (snippet: string, query: string) => marked(snippet, query).filter((part) => part.found).map((part) => part.text);
+
+  it("is cut where each word of the query stands, and never changed", () => {
+    const parts = marked("Is a+b what A+B was?", "was a+b");
+    expect(parts.filter((part) => part.found).map((part) => part.text)).toEqual(["a+b", "A+B", "was"]);
     expect(parts.map((part) => part.text).join("")).toBe("Is a+b what A+B was?");
-    expect(marked("whole", "")).toEqual([{ text: "whole", found: false }]);
+    expect(marked("whole", " ")).toEqual([{ text: "whole", found: false }]);
+  });
+
+  it("is marked as far as the longest word goes", () => {
+    expect(found("accounts", "acc accounts")).toEqual(["accounts"]);
+  });
+});
+
+describe("what was found", () => {
+  it("stands under its conversation, in the order in which it came", () => {
+    const hit = (conversation_id: string, item_id: string) => ({ conversation_id, item_id, title: conversation_id, snippet: "" });
+    const groups = byConversation([hit("c2", "1"), hit("c2", "4"), hit("c1", "2")]);
+    expect(groups.map((group) => [group.title, ...group.hits.map((one) => one.item_id)])).toEqual([
+      ["c2", "1", "4"],
+      ["c1", "2"],
+    ]);
   });
 });
