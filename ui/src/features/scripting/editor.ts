@@ -122,11 +122,11 @@ export function complete(context: CompletionContext, servers: readonly DeclaredS
 }
 
 const colours = HighlightStyle.define([
-  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword], color: "var(--view)" },
-  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--user)" },
-  { tag: [tags.number, tags.bool, tags.null], color: "var(--programmatic)" },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.bool, tags.null], color: "var(--code-keyword)" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--code-string)" },
+  { tag: [tags.number], color: "var(--code-number)" },
   { tag: [tags.comment], color: "var(--faint)", fontStyle: "italic" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], color: "var(--assistant)" },
+  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], color: "var(--code-name)" },
   { tag: [tags.invalid], color: "var(--bad)" },
 ]);
 
