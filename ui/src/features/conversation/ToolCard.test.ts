@@ -106,6 +106,18 @@ describe("a tool card", () => {
     expect(screen.getAllByTestId("chip")).toHaveLength(2);
   });
 
+  it("says of a script of the model who read what it brought", () => {
+    const { rerender, props } = show(demoCall(1, "run_script", { server_id: "" }));
+    expect(card().textContent).toContain("The model read what it returned and printed.");
+    return rerender({ ...props, call: demoCall(1, "t", {}) }).then(() => expect(card().textContent).toContain("It brought nothing for anybody."));
+  });
+
+  it("names a consumer once, however many parts it got", () => {
+    const [, toUser] = searchCall(7).deliveries;
+    show(demoCall(1, "t", { deliveries: [toUser!, { ...toUser!, chip: null, what: "_meta io.example/ui", bytes: 24 }] }));
+    expect(screen.getByTestId("chip").title).toContain("24 B: _meta io.example/ui");
+  });
+
   it("marks what was withheld even when nothing tells why by rule", () => {
     const [withheld] = searchCall(7).withheld;
     show(demoCall(1, "t", { withheld: [{ ...withheld!, chip: null, what: "result _meta", rule: null, why: "It has no audience." }] }));

@@ -30,6 +30,16 @@ export function marked(snippet: string, query: string): SnippetPart[] {
     .filter((part) => part.text !== "");
 }
 
+/** Characters that may stand before the first hit, so that it is in sight in a narrow list. */
+const LEAD = 20;
+
+/** The parts with what stands before the first hit cut to its last words. */
+export function inSight(parts: readonly SnippetPart[]): SnippetPart[] {
+  const [lead, ...rest] = parts;
+  if (lead === undefined || lead.found || rest.length === 0 || lead.text.length <= LEAD) return [...parts];
+  return [{ text: `…${lead.text.slice(-LEAD).replace(/^\S*\s/u, "")}`, found: false }, ...rest];
+}
+
 /** The hits by conversation, each in the order in which they came. */
 export function byConversation(hits: readonly SearchHitView[]): FoundIn[] {
   const groups = new Map<string, FoundIn>();

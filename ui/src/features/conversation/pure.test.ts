@@ -3,7 +3,7 @@ import type { Item } from "../../bindings/Item";
 import { demoCall, demoConversations, item, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
 import { deliveryHint, otherDefects, progressShare, receivedBy, serverHints, stateLook } from "./call";
-import { byConversation, marked } from "./hits";
+import { byConversation, inSight, marked } from "./hits";
 import { groupByDay } from "./groups";
 import { composerKey } from "./keys";
 import { customProblems } from "./selection";
@@ -164,6 +164,17 @@ describe("a snippet", () => {
 
   it("is marked as far as the longest word goes", () => {
     expect(found("accounts", "acc accounts")).toEqual(["accounts"]);
+  });
+});
+
+describe("a snippet in a narrow list", () => {
+  const text = (snippet: string, query: string) => inSight(marked(snippet, query)).map((part) => part.text).join("");
+
+  it("begins a few words before what was found", () => {
+    expect(text("Here is what the tool told me: a sunrise over hills", "sunrise")).toBe("…tool told me: a sunrise over hills");
+    expect(text("a sunrise over hills and water", "sunrise")).toBe("a sunrise over hills and water");
+    expect(text("日".repeat(40) + "出", "出")).toBe(`…${"日".repeat(20)}出`);
+    expect(text("nothing of it stands here at all", "x y")).toBe("nothing of it stands here at all");
   });
 });
 
