@@ -1,6 +1,6 @@
 //! The command line: what it accepts, and how results become exit codes.
 //!
-//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect; 130 when it was interrupted.
+//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint); 130 when it was interrupted.
 //! Deliberately absent: work of its own; each command asks the same core as the window.
 
 mod call;
@@ -33,7 +33,7 @@ struct Arguments {
     command: Option<Command>,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect, 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint), 130 interrupted.";
 
 /// What every command takes.
 #[derive(Debug, Clone, clap::Args)]

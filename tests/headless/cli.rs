@@ -7,7 +7,12 @@ use std::{path::Path, process::Stdio, time::Duration};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 use tempfile::TempDir;
-use usher_tests::scripted_server::Script;
+use usher_host::conversation::NewModel;
+use usher_tests::{
+    scripted_model::{self, Answer, ScriptedModel},
+    scripted_server::Script,
+    stage::{Setting, Stage},
+};
 
 use super::CHILD;
 
@@ -178,6 +183,187 @@ async fn what_is_withheld_is_told_and_not_printed() {
     expect!["printed: user-structured"].assert_eq(&user);
     let read: Value = serde_json::from_str(&run.out).unwrap();
     assert!(!read["withheld"].as_array().unwrap().is_empty(), "{read}");
+}
+
+/// A call by hand of a tool that answers as before audiences: text and data.
+async fn call_legacy(options: &[&str]) -> Run {
+    let (data, folder): (TempDir, TempDir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let result =
+        r#"{"content":[{"type":"text","text":"4021 is open."}],"structuredContent":{"id":4021,"open":true}}"#;
+    let server = Script::new("2025-11-25").tool("read", "{}", result).cast("scripted", CHILD, folder.path());
+    let mut line = vec!["call", "read", "--yes"];
+    line.extend(options);
+    line.extend(["--", &server.command]);
+    line.extend(server.args.iter().map(String::as_str));
+    usher(data.path(), &line).await
+}
+
+#[tokio::test]
+async fn a_result_of_an_earlier_revision_is_shown_for_the_model_and_for_you() {
+    for (mode, expected) in [
+        (
+            "chat",
+            expect![[r#"
+                report
+                  read {}
+                  mode Chat, 2025-11-25; no selection was sent
+                  ● MODEL  would receive content, 40 B
+                      (policy: earlier revision: content)
+                      4021 is open.
+                  ● YOU    see structuredContent, as properties, 23 B, not validated: no schema
+                           is declared
+                      (policy: earlier revision: structuredContent is shown to you)
+                      id: 4021
+                      open: true
+                  ● YOU    see content, in the transcript, 40 B
+                      (policy: earlier revision: content is shown to you)
+                      4021 is open.
+            "#]],
+        ),
+        (
+            "data",
+            expect![[r#"
+                report
+                  read {}
+                  mode Data, 2025-11-25; no selection was sent
+                  ● MODEL  would receive structuredContent, 23 B
+                      (policy: earlier revision: structuredContent in place of text; media stay)
+                      id: 4021
+                      open: true
+                  ● YOU    see structuredContent, as properties, 23 B, not validated: no schema
+                           is declared
+                      (policy: earlier revision: structuredContent is shown to you)
+                      id: 4021
+                      open: true
+                  ● YOU    see content, in the transcript, 40 B
+                      (policy: earlier revision: content is shown to you)
+                      4021 is open.
+            "#]],
+        ),
+        (
+            "present",
+            expect![[r#"
+                report
+                  read {}
+                  mode Present, 2025-11-25; no selection was sent
+                  ● MODEL  would receive no output: the model is told that the output was shown
+                           to you
+                  ● YOU    see structuredContent, as properties, 23 B, not validated: no schema
+                           is declared
+                      (policy: earlier revision: structuredContent is shown to you)
+                      id: 4021
+                      open: true
+                  ● YOU    see content, in the transcript, 40 B
+                      (policy: earlier revision: content is shown to you)
+                      4021 is open.
+            "#]],
+        ),
+    ] {
+        let run = call_legacy(&["--mode", mode]).await;
+        assert_eq!(run.code, Some(0), "{mode}: {}\n{}", run.out, run.err);
+        // The first line stands alone so that the indentation is part of what is compared.
+        expected.assert_eq(&format!("report\n{}", run.out));
+    }
+    let run = call_legacy(&["--json"]).await;
+    let read: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(read["forModel"]["deliveries"][0]["payload"][0]["text"], "4021 is open.", "{read}");
+    assert_eq!(read["deliveries"].as_array().unwrap().len(), 2, "{read}");
+}
+
+/// A data folder whose one server is a scripted one and whose model is at this address, and the folder of the script.
+async fn with_model(script: &Script, base_url: &str) -> (TempDir, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut setting = Setting::with(vec![script.cast("scripted", CHILD, folder.path())]);
+    setting.allowed = false;
+    let stage = Stage::open(&setting).await;
+    let model = NewModel {
+        provider: "scripted".to_owned(),
+        base_url: base_url.to_owned(),
+        name: "scripted-1".to_owned(),
+        context_tokens: Some(131_072),
+        ..NewModel::default()
+    };
+    stage.host.save_model(model).await.unwrap();
+    (stage.close().await.unwrap(), folder)
+}
+
+#[tokio::test]
+async fn a_chat_ends_as_its_turns_and_its_calls_do() {
+    let result = |text: &str, is_error: bool| {
+        format!(
+            r#"{{"resultType":"complete","isError":{is_error},"outputs":[
+            {{"audience":"assistant","format":"content","content":[{{"type":"text","text":"{text}"}}]}}]}}"#
+        )
+    };
+    let declaration = r#"{"outputVariants":[{"audience":"assistant","format":"content"}]}"#;
+    let script = Script::new("2026-12-01")
+        .tool("works", declaration, &result("fine", false))
+        .tool("fails", declaration, &result("no", true))
+        .tool("gives_nothing", declaration, r#"{"resultType":"complete","outputs":[]}"#);
+    let calls = |tool: &'static str| {
+        vec![scripted_model::call([(tool, serde_json::json!({}))]), scripted_model::say(["So."])]
+    };
+    let none: &[&str] = &[];
+    let yes: &[&str] = &["--yes"];
+    for (answers, options, code) in [
+        (calls("works"), yes, 0),
+        (calls("fails"), yes, 1),
+        (calls("gives_nothing"), yes, 1),
+        // What the model does wrong is neither the server's fault nor the tool's.
+        (vec![scripted_model::call_unknown("nope"), scripted_model::say(["So."])], yes, 0),
+        // Nobody is there who could allow the call.
+        (calls("works"), none, 2),
+        (vec![scripted_model::refuse(500, "{}")], none, 1),
+        (vec![scripted_model::half_event("So")], none, 1),
+    ] {
+        let shown = format!("{answers:?}");
+        let model = ScriptedModel::start(answers.into_iter().collect::<Vec<Answer>>()).await;
+        let (data, cast) = with_model(&script, &model.base_url()).await;
+        let mut line = vec!["chat", "Do it", "--model", "scripted-1"];
+        line.extend(options);
+        let run = usher(data.path(), &line).await;
+        assert_eq!(run.code, Some(code), "{shown}: {}\n{}", run.out, run.err);
+        drop(cast);
+    }
+}
+
+#[tokio::test]
+async fn a_chat_whose_model_or_server_is_not_reached_exits_with_3() {
+    // The address of a listener that is gone: nothing answers there.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (data, _cast) = with_model(&Script::new("2026-12-01"), &format!("http://{gone}/v1")).await;
+    let run = usher(data.path(), &["chat", "Do it", "--model", "scripted-1"]).await;
+    assert_eq!(run.code, Some(3), "{}\n{}", run.out, run.err);
+    assert!(run.err.contains("the connection was refused"), "{}", run.err);
+    let run = usher(data.path(), &["chat", "Do it", "--", "/there/is/no/such/program"]).await;
+    assert_eq!(run.code, Some(3), "{}\n{}", run.out, run.err);
+}
+
+#[tokio::test]
+async fn a_chat_that_cannot_be_carried_out_as_it_was_given_exits_with_2() {
+    let data = tempfile::tempdir().unwrap();
+    for line in
+        [&["chat"][..], &["chat", " "], &["chat", "x", "--model", "nope"], &["chat", "x", "--mode", "custom"]]
+    {
+        let run = usher(data.path(), line).await;
+        assert_eq!(run.code, Some(2), "{line:?}: {}\n{}", run.out, run.err);
+        assert!(!run.err.trim().is_empty(), "{line:?} says nothing");
+    }
+}
+
+#[tokio::test]
+async fn what_servers_suggests_is_a_command_that_there_is() {
+    let stage = Stage::open(&Setting::with(Vec::new())).await;
+    let data = stage.close().await.unwrap();
+    let run = usher(data.path(), &["servers"]).await;
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    expect![[r#"
+        No server is configured. Open the window to add one, or see what a server offers with
+        `usher tools -- COMMAND`.
+    "#]]
+    .assert_eq(&run.out);
+    let run = usher(data.path(), &["tools", "--", CHILD, "sample-server"]).await;
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
 }
 
 async fn listed(switches: &[&str], code: i32, expected: Expect) {

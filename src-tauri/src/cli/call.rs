@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use usher_engine::routing::{Door, payload_json};
+use usher_engine::routing::{Delivery, Door, Notice, Routing, payload_json};
 use usher_engine::{Mode, validation::Verdict};
 use usher_host::conversation::{CallEnd, CallRecord, CallState, CustomChoice, Host, HostEvent};
 use usher_protocol::{RawJson, model::Selector};
@@ -171,11 +171,16 @@ fn progress(call: &CallRecord) {
 }
 
 async fn print(host: &Host, end: &CallEnd, options: &Options) -> Result<Exit, Failure> {
+    let for_model = host.for_model(end, end.record.mode);
     let text = if options.json {
-        let json = serde_json::to_string(&Machine::of(end));
+        let json = serde_json::to_string(&Machine::of(end, for_model.as_ref()));
         format!("{}\n", json.map_err(|error| Failure::new(Exit::Broken, error.to_string()))?)
     } else {
-        Report::gather(host, &end.record, None).await.text(Paint::of_stdout(false))
+        let mut report = Report::gather(host, &end.record, None).await;
+        if let Some(routing) = &for_model {
+            report.add_for_model(routing);
+        }
+        report.text(Paint::of_stdout(false))
     };
     out(&text);
     Ok(judge(&end.record))
@@ -214,6 +219,9 @@ struct Machine<'a> {
     revision: Option<String>,
     requested: Option<Vec<String>>,
     deliveries: Vec<MachineDelivery>,
+    /// What a model would get of a result of an earlier revision; absent where the outputs name their audiences.
+    #[serde(rename = "forModel", skip_serializing_if = "Option::is_none")]
+    for_model: Option<MachineForModel>,
     withheld: Vec<MachineWithheld<'a>>,
     defects: Vec<MachineDefect<'a>>,
 }
@@ -227,6 +235,35 @@ struct MachineDelivery {
     bytes: u64,
     verdict: Option<String>,
     payload: RawJson,
+}
+
+#[derive(Debug, Serialize)]
+struct MachineForModel {
+    deliveries: Vec<MachineDelivery>,
+    /// What the model is told in place of an output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<Notice>,
+}
+
+impl MachineForModel {
+    fn of(routing: &Routing) -> Self {
+        let delivery = |it: &Delivery| MachineDelivery {
+            audience: None,
+            source: it.source.name(),
+            door: door_name(&it.door),
+            bytes: it.bytes as u64,
+            verdict: None,
+            payload: payload_json(&it.payload),
+        };
+        Self { deliveries: routing.deliveries.iter().map(delivery).collect(), notice: routing.notice }
+    }
+}
+
+fn door_name(door: &Door) -> String {
+    match door {
+        Door::Contract => "contract".to_owned(),
+        Door::Policy(name) | Door::UserAction(name) => name.clone(),
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -244,15 +281,12 @@ struct MachineDefect<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn of(end: &'a CallEnd) -> Self {
+    fn of(end: &'a CallEnd, for_model: Option<&Routing>) -> Self {
         let call = &end.record;
         let deliveries = call.deliveries.iter().zip(&end.payloads).map(|(it, payload)| MachineDelivery {
             audience: it.source.selector().map(|it| it.audience.to_string()),
             source: it.source.name(),
-            door: match &it.door {
-                Door::Contract => "contract".to_owned(),
-                Door::Policy(name) | Door::UserAction(name) => name.clone(),
-            },
+            door: door_name(&it.door),
             bytes: it.bytes,
             verdict: it.verdict.as_ref().map(Verdict::line),
             payload: payload_json(payload),
@@ -273,6 +307,7 @@ impl<'a> Machine<'a> {
             revision: call.revision.map(|it| it.to_string()),
             requested: call.requested.as_ref().map(|it| it.iter().map(ToString::to_string).collect()),
             deliveries: deliveries.collect(),
+            for_model: for_model.map(MachineForModel::of),
             withheld: withheld.collect(),
             defects: call
                 .defects

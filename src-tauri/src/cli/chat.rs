@@ -3,13 +3,15 @@
 use clap::Args;
 use usher_engine::selection::Consumers;
 use usher_host::{
-    conversation::{Host, HostEvent, Opened, ServerPhase, TurnState},
+    conversation::{
+        CallRecord, FailureKind, Host, HostEvent, Opened, ServerPhase, Told, TurnFailure, TurnState,
+    },
     model::ToolChoice,
 };
 
 use super::{
     Global,
-    call::ModeName,
+    call::{ModeName, judge},
     demo::ended,
     report::Report,
     session::{Approval, Exit, Failure, Place, Session},
@@ -39,7 +41,7 @@ pub(super) struct Options {
     command: Vec<String>,
 }
 
-/// Sends them.
+/// Sends them. A tool that failed or a server that broke its contract makes the exit code 1, whatever the model made of it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
     let approval = Approval::of(options.yes);
     // A terminal has no frame for Views, so nothing is asked for them.
@@ -57,28 +59,53 @@ async fn talk(session: &mut Session, options: &Options) -> Result<Exit, Failure>
     if options.mode == ModeName::Custom {
         return Err(Failure::usage("Custom choices are made in the window. Choose another mode."));
     }
+    if options.messages.iter().any(|it| it.trim().is_empty()) {
+        return Err(Failure::usage("A message is empty. Write something in it."));
+    }
     let model = model(session, options.model.as_deref())?;
+    if !options.command.is_empty() {
+        for status in session.host.server_statuses() {
+            session.ready(&status.id).await?;
+        }
+    }
     for server in session.all_ready().await? {
         if let ServerPhase::Failed(what, todo) = &server.state {
-            let text = format!("{}: {} {}\n", server.name, what, todo);
-            if !options.command.is_empty() {
-                return Err(Failure::new(Exit::Unreachable, text.trim_end().to_owned()));
-            }
-            err(&clean(&text));
+            err(&clean(&format!("{}: {} {}\n", server.name, what, todo)));
         }
     }
     let conversation = session.host.create_conversation(Some(options.mode.mode()), model).await?.id;
     let choice = if options.require_tool { ToolChoice::Required } else { ToolChoice::Auto };
     let mut shown = 0;
+    let mut broken = false;
     for message in &options.messages {
         let opened = say(session, &conversation, message, choice).await?;
         shown = results(&session.host, &opened, shown).await;
+        broken = opened.calls.values().any(is_broken);
         if let TurnState::Failed(failure) = &opened.turn {
-            let text = format!("{} {} {}", failure.what, failure.safe, failure.todo);
-            return Err(Failure::new(Exit::Broken, text));
+            return Err(turn_failed(failure));
         }
     }
-    Ok(Exit::Fine)
+    Ok(match (broken, session.refused_unasked()) {
+        (true, _) => Exit::Broken,
+        (false, true) => Exit::Usage,
+        (false, false) => Exit::Fine,
+    })
+}
+
+/// Whether a call failed by its tool or its server. What the model did wrong was told to it and is none of theirs.
+fn is_broken(call: &CallRecord) -> bool {
+    let by_model =
+        matches!(call.told, Told::BadArguments(_) | Told::UnreadableArguments { .. } | Told::UnknownTool);
+    !by_model && judge(call) == Exit::Broken
+}
+
+fn turn_failed(failure: &TurnFailure) -> Failure {
+    let exit = match failure.kind {
+        FailureKind::Request => Exit::Usage,
+        FailureKind::Unreached => Exit::Unreachable,
+        FailureKind::Answer => Exit::Broken,
+    };
+    Failure::new(exit, format!("{} {} {}", failure.what, failure.safe, failure.todo))
 }
 
 fn model(session: &Session, wanted: Option<&str>) -> Result<Option<String>, Failure> {

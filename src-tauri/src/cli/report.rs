@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use usher_engine::{
     Consumer,
-    routing::{Door, Source},
+    routing::{Door, Routing, Source},
 };
 use usher_host::{
     conversation::{CallRecord, CallState, DeliveryRecord, Host, Shown, SourceKind, Told},
@@ -16,7 +16,7 @@ use usher_host::{
 use usher_protocol::{
     RawJson,
     common::{BlockKind, ContentBlock, ResourceBody},
-    model::{Audience, Format},
+    model::{Audience, Format, Payload},
 };
 
 use super::terminal::{self, Paint, Tone, WIDTH, clean, clean_line, clip, head, size, wrap};
@@ -89,6 +89,24 @@ impl Report {
             withheld: withheld.collect(),
             defects: defects.collect(),
         }
+    }
+
+    /// Adds what a model would get of the result of a call by hand, which no model waits for.
+    pub(super) fn add_for_model(&mut self, routing: &Routing) {
+        let told =
+            routing.notice.map(|it| (format!("would receive no output: {}", it.line()), None, Vec::new()));
+        let deliveries = routing.deliveries.iter().map(|it| {
+            let title = format!("would receive {}, {}", it.source.name(), size(it.bytes));
+            let lines = match &it.payload {
+                Payload::Structured(json) => json_lines(json),
+                Payload::Content(blocks) => blocks.iter().flat_map(declared_lines).collect(),
+            };
+            (title, door(&it.door), lines)
+        });
+        let parts = told.into_iter().chain(deliveries);
+        let parts =
+            parts.map(|(title, door, lines)| Part { audience: Audience::Assistant, title, door, lines });
+        self.parts.splice(0..0, parts);
     }
 
     /// Writes it.
@@ -207,11 +225,6 @@ async fn part(host: &Host, call: &CallRecord, delivery: &DeliveryRecord, exchang
     if let Some(verdict) = &delivery.verdict {
         let _ = write!(title, ", {}", clean_line(&verdict.line()));
     }
-    let door = match &delivery.door {
-        Door::Contract => None,
-        Door::Policy(name) => Some(format!("(policy: {})", clean_line(name))),
-        Door::UserAction(name) => Some(format!("(your action: {})", clean_line(name))),
-    };
     let read = match (delivery.to, exchange) {
         (Consumer::Model, Some(exchange)) => read_by_model(host, call, exchange).await,
         (Consumer::Model | Consumer::User | Consumer::Script | Consumer::View, _) => None,
@@ -220,7 +233,16 @@ async fn part(host: &Host, call: &CallRecord, delivery: &DeliveryRecord, exchang
         Some(text) => head(&clean(&text), INNER, LINES),
         None => lines(host, call, delivery).await,
     };
-    Part { audience: audience(delivery), title, door, lines }
+    Part { audience: audience(delivery), title, door: door(&delivery.door), lines }
+}
+
+/// What let a part through that the contract did not.
+fn door(door: &Door) -> Option<String> {
+    match door {
+        Door::Contract => None,
+        Door::Policy(name) => Some(format!("(policy: {})", clean_line(name))),
+        Door::UserAction(name) => Some(format!("(your action: {})", clean_line(name))),
+    }
 }
 
 /// What the model was told where no output was for it.
@@ -361,6 +383,21 @@ async fn block_lines(host: &Host, at: &str, blocks: &[ContentBlock]) -> Vec<Stri
         }
     }
     lines
+}
+
+/// A block by what it says itself; of a picture, a sound or a file that is its type.
+fn declared_lines(block: &ContentBlock) -> Vec<String> {
+    let line = |word: &str, what: &str| vec![clip(&format!("{word:<8} {}", clean_line(what)), INNER)];
+    match &block.kind {
+        BlockKind::Text(text) => head(&clean(text), INNER, LINES),
+        BlockKind::Link(it) => line("link", &format!("{} {}", it.name, it.uri)),
+        BlockKind::Embedded(it) => {
+            line(if matches!(it.body, ResourceBody::Text(_)) { "text" } else { "file" }, &it.uri)
+        }
+        BlockKind::Image(it) => line("picture", &it.mime),
+        BlockKind::Audio(it) => line("sound", &it.mime),
+        BlockKind::Unknown(raw) => vec![clip(&clean_line(raw.get()), INNER)],
+    }
 }
 
 pub(super) fn bytes(count: u64) -> String {

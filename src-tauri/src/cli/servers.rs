@@ -31,7 +31,7 @@ pub(super) async fn run(_options: Options, global: &Global) -> Result<Exit, Fail
 /// Writes them.
 pub(super) fn text(servers: &[ServerStatus], paint: Paint) -> String {
     if servers.is_empty() {
-        return "No server is configured. Open the window to add one, or give a command after --.\n"
+        return "No server is configured. Open the window to add one, or see what a server offers with\n`usher tools -- COMMAND`.\n"
             .to_owned();
     }
     let mut text = String::new();

@@ -13,7 +13,7 @@ use usher_host::conversation::{
 use super::terminal::{clean_line, err};
 use crate::api::UsherOptions;
 
-/// How a command ends (product, section 11).
+/// How a command ends; README, "The command line", lists the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     /// Everything worked.
@@ -22,7 +22,7 @@ pub(super) enum Exit {
     Broken,
     /// The command cannot be carried out as it was given.
     Usage,
-    /// A server, or the data folder, could not be reached.
+    /// A server, the model's endpoint, or the data folder could not be reached.
     Unreachable,
     /// The user interrupted it.
     Interrupted,
@@ -97,6 +97,7 @@ pub(super) struct Session {
     events: mpsc::UnboundedReceiver<HostEvent>,
     approval: Approval,
     asked: BTreeSet<String>,
+    unasked: bool,
     interruptions: Interruptions,
     // Dropped last, when the host has closed its files.
     _folder: Option<tempfile::TempDir>,
@@ -127,6 +128,7 @@ impl Session {
             events,
             approval,
             asked: BTreeSet::new(),
+            unasked: false,
             interruptions: Interruptions::listen(),
             _folder: folder,
         })
@@ -201,9 +203,15 @@ impl Session {
                     "{} was not called: nobody can be asked here. Give --yes to allow it.\n",
                     clean_line(&call.tool)
                 ));
+                self.unasked = true;
                 answer(&self.host, &call.id, ApprovalChoice::Refuse);
             }
         }
+    }
+
+    /// Whether a call was refused because nobody was there who could allow it.
+    pub(super) fn refused_unasked(&self) -> bool {
+        self.unasked
     }
 
     /// Waits until a server is connected and listed.

@@ -20,8 +20,8 @@ mod views;
 pub use approval::{ApprovalChoice, ApprovalRule};
 pub use call::{CallEnd, CallOrder};
 pub use event::{
-    ExchangeRecord, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share, SourceKind,
-    SpanRecord, Summary, TurnFailure, TurnState,
+    ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
+    SourceKind, SpanRecord, Summary, TurnFailure, TurnState,
 };
 pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use usher_engine::{
-    Consumer, Defect, Extensions, Origin,
+    Consumer, Defect, Extensions, Mode, Origin,
     ledger::LedgerEntry,
     routing::{self, Routing, RoutingInput, payload_json},
     selection::{Selection, SelectionInput, SelectionPolicy, select},
@@ -129,6 +129,35 @@ impl Host {
         live.with(State::forget_view_calls);
         self.tell_view(&call).await;
         CallEnd { record: call, payloads, outcome }
+    }
+
+    /// What a result of an earlier revision would bring the model if the model had called, in a mode (rule H29).
+    ///
+    /// A call by hand brings such a result to the user alone. `None` when no result came, or one whose outputs name their audiences.
+    pub fn for_model(&self, end: &CallEnd, mode: Mode) -> Option<Routing> {
+        let (outcome, revision) = (end.outcome.as_ref()?, end.record.revision?);
+        if !matches!(outcome.body, OutcomeBody::Legacy { .. }) {
+            return None;
+        }
+        let selection = Selection {
+            revision,
+            origin: Origin::Model,
+            mode,
+            requested: None,
+            expected: Vec::new(),
+            declared: 0,
+            reasons: Vec::new(),
+        };
+        let set = self.legacy_policy(&end.record.server_id, &end.record.tool);
+        let input = RoutingInput {
+            selection: &selection,
+            negotiated: &Extensions::default(),
+            has_view: false,
+            legacy: routing::legacy_policy_of(mode, set),
+        };
+        let mut routing = routing::route(input, outcome);
+        routing.deliveries.retain(|it| it.to == Consumer::Model);
+        Some(routing)
     }
 
     async fn begin_call(&self, live: &Arc<Live>, order: &CallOrder) -> CallRecord {

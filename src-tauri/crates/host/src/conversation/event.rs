@@ -3,11 +3,12 @@
 use usher_engine::ledger::LedgerEntry;
 
 use super::{
+    HostError,
     models::ModelEntry,
     record::{CallRecord, ItemRecord},
     servers::ServerStatus,
 };
-use crate::script::LogLevel;
+use crate::{model::ModelError, script::LogLevel};
 
 /// Something changed. Carries the new state whole, so that a reader that missed one is set right by the next.
 #[derive(Debug, Clone)]
@@ -138,6 +139,50 @@ pub struct TurnFailure {
     pub todo: String,
     /// Whether sending the same again makes sense.
     pub can_retry: bool,
+    /// What kind of failure it is, for programs.
+    pub kind: FailureKind,
+}
+
+/// What kept a turn from its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// What was asked cannot be sent as it is: the message, or the model's settings.
+    Request,
+    /// The model's endpoint, or the disk, was not reached.
+    Unreached,
+    /// The endpoint was reached, and no whole answer came of it.
+    Answer,
+}
+
+impl TurnFailure {
+    /// A request to a model that did not end as it should.
+    pub(super) fn of_model(error: &ModelError) -> Self {
+        let kind = match error {
+            ModelError::Encode(_) => FailureKind::Request,
+            ModelError::Refused { .. }
+            | ModelError::Unreachable { .. }
+            | ModelError::NotRecorded { .. }
+            | ModelError::Client { .. } => FailureKind::Unreached,
+            ModelError::Unauthorized { .. }
+            | ModelError::NotFound { .. }
+            | ModelError::Rejected { .. }
+            | ModelError::RateLimited { .. }
+            | ModelError::Status { .. }
+            | ModelError::MidStream { .. }
+            | ModelError::Stalled { .. }
+            | ModelError::Cut { .. }
+            | ModelError::NotUnderstood { .. }
+            | ModelError::TooLarge { .. }
+            | ModelError::Cancelled => FailureKind::Answer,
+        };
+        let what = super::call::sentence(&error.to_string());
+        Self { what, safe: error.safe().to_owned(), todo: error.todo(), can_retry: true, kind }
+    }
+
+    /// Something that the host could not do for the turn.
+    pub(super) fn of_host(error: HostError, kind: FailureKind) -> Self {
+        Self { what: error.what, safe: error.safe, todo: error.todo, can_retry: true, kind }
+    }
 }
 
 /// A fact with its place in time.

@@ -15,8 +15,9 @@ use usher_engine::{
 use usher_protocol::{RawJson, model::Tool};
 
 use super::{
-    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, Host, HostError, HostEvent,
-    ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState, call, history,
+    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, FailureKind, Host, HostError,
+    HostEvent, ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState,
+    history,
     live::{Live, StoredShare, exchange_of},
     lock,
 };
@@ -165,6 +166,7 @@ impl Host {
                         safe: "What was written is kept.".to_owned(),
                         todo: "Try again, and please report it.".to_owned(),
                         can_retry: true,
+                        kind: FailureKind::Answer,
                     }),
                 );
             }
@@ -205,6 +207,7 @@ impl Host {
             safe: "Everything so far is kept.".to_owned(),
             todo: "Look at what it did; continue if it should go on.".to_owned(),
             can_retry: true,
+            kind: FailureKind::Answer,
         })
     }
 
@@ -284,7 +287,7 @@ impl Host {
         cancel: &CancellationToken,
     ) -> Result<Vec<ModelCall>, TurnFailure> {
         let model_id = live.with(|it| it.row.model_id.clone());
-        let spec = self.model_spec(&model_id).map_err(failure_of)?;
+        let spec = self.model_spec(&model_id).map_err(|it| TurnFailure::of_host(it, FailureKind::Request))?;
         let encoded = self.encode(live, offer, choice, &spec).await?;
         let record = self.keep_exchange(live, &spec, &encoded).await?;
         let body = ItemBody::Assistant(Answer {
@@ -293,7 +296,8 @@ impl Host {
             calls: Vec::new(),
             usage: None,
         });
-        let item = self.add_item(live, body, String::new()).await.map_err(failure_of)?;
+        let added = self.add_item(live, body, String::new()).await;
+        let item = added.map_err(|it| TurnFailure::of_host(it, FailureKind::Unreached))?;
         let (reply, error) = self.read_answer(live, &spec, &encoded, record, &item.id, cancel).await;
         let (state, failure) = outcome(&reply, error, cancel);
         let finished = matches!(state, AnswerState::Done | AnswerState::CutShort);
@@ -351,9 +355,10 @@ impl Host {
                 safe: "Your message is kept. Nothing was sent.".to_owned(),
                 todo: "Choose a model with a larger context, or shorten the message.".to_owned(),
                 can_retry: true,
+                kind: FailureKind::Request,
             });
         }
-        OpenAiChat.encode(&turn, spec).map_err(|error| model_failure(&error.into()))
+        OpenAiChat.encode(&turn, spec).map_err(|error| TurnFailure::of_model(&error.into()))
     }
 
     /// Writes the request to disk before it is sent.
@@ -586,21 +591,8 @@ fn outcome(
         None if reply.finish == Some(Finish::Length) => (AnswerState::CutShort, None),
         None => (AnswerState::Done, None),
         Some(_) if cancel.is_cancelled() => (AnswerState::Stopped, None),
-        Some(error) => (AnswerState::Broken(error.to_string()), Some(model_failure(&error))),
+        Some(error) => (AnswerState::Broken(error.to_string()), Some(TurnFailure::of_model(&error))),
     }
-}
-
-fn model_failure(error: &ModelError) -> TurnFailure {
-    TurnFailure {
-        what: call::sentence(&error.to_string()),
-        safe: error.safe().to_owned(),
-        todo: error.todo(),
-        can_retry: true,
-    }
-}
-
-fn failure_of(error: HostError) -> TurnFailure {
-    TurnFailure { what: error.what, safe: error.safe, todo: error.todo, can_retry: true }
 }
 
 fn title_of(text: &str) -> String {
