@@ -2,6 +2,7 @@
 
 mod cli;
 mod code_mode;
+mod disk;
 mod foreign;
 mod kept;
 mod misbehaviour;

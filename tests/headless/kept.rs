@@ -4,17 +4,14 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::Path,
     process::{Command, Stdio},
-    time::Duration,
 };
 
+use expect_test::expect;
 use serde_json::json;
 use usher_engine::Mode;
-use usher_host::{
-    conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody},
-    store::StoreOptions,
-};
+use usher_host::conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody, TurnState};
 use usher_tests::{
-    scripted_model::{Answer, Gate, ScriptedModel, call, say, speak_without_end},
+    scripted_model::{ScriptedModel, call, say, speak_without_end},
     stage::{SERVER, Setting, Stage, the_call, within},
 };
 
@@ -179,49 +176,6 @@ async fn what_the_user_always_allows_lasts_and_can_be_withdrawn() {
     stage.close().await;
 }
 
-#[tokio::test]
-async fn a_locked_database_refuses_a_message_and_loses_nothing() {
-    let mut setting = Setting::with(Vec::new());
-    setting.store = StoreOptions { busy: Duration::from_millis(100), retry: Duration::from_millis(100) };
-    let stage = Stage::open(&setting).await;
-    let gate = Gate::default();
-    let long = Answer::new().text(["Before. "]).gate(&gate).text(["While it was locked. "]).finish("stop");
-    let model = ScriptedModel::start([long, say(["And after."])]).await;
-    let conversation = stage.conversation(Mode::Chat, &model).await;
-    stage.host.send_message(&conversation, "Speak.", Default::default()).await.unwrap();
-    within(gate.reached()).await;
-
-    let database = std::fs::read_dir(stage.dir()).unwrap().map(|it| it.unwrap().path());
-    let database = database
-        .into_iter()
-        .find(|it| it.extension().is_some_and(|it| it == "db" || it == "sqlite"))
-        .unwrap();
-    let other = rusqlite::Connection::open(database).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    gate.open();
-    let notice = stage
-        .told(|event| match event {
-            HostEvent::Notice(it) => Some(format!("{} | {} | {}", it.what, it.safe, it.todo)),
-            _ => None,
-        })
-        .await;
-    assert!(!notice.is_empty());
-    let second = stage.conversation_refused(&model).await;
-    assert!(!second.is_empty(), "a new conversation that cannot be kept is refused");
-    other.execute_batch("ROLLBACK").unwrap();
-    stage.told(|event| matches!(event, HostEvent::NoticeCleared(_)).then_some(())).await;
-    stage.ended(&conversation).await;
-    stage.turn(&conversation, "Go on.").await;
-    assert_eq!(stage.failure(&conversation).await, None);
-    model.assert_orderly();
-    let dir = stage.close().await.unwrap();
-    let stage = Stage::reopen(dir.path(), &setting).await;
-    let texts: Vec<String> =
-        stage.opened(&conversation).await.items.iter().map(|it| it.text.clone()).collect();
-    assert_eq!(texts, ["Speak.", "Before. While it was locked. ", "Go on.", "And after."]);
-    stage.close().await;
-}
-
 /// How often the host is killed.
 const KILLS: u32 = 20;
 
@@ -285,23 +239,43 @@ fn kill_after(dir: &Path, url: &str, lines: usize) -> (String, String) {
     (conversation, shown)
 }
 
-#[tokio::test]
-async fn a_call_that_a_kill_interrupted_has_a_result_in_the_next_request() {
-    let setting = Setting::sample(CHILD, &["--hang"]);
-    let stage = Stage::open(&setting).await;
-    stage.ready(SERVER).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_a_kill_interrupted_is_shown_as_such_and_has_a_result_in_the_next_request() {
+    let dir = tempfile::tempdir().unwrap();
     let model =
         ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Yes."])]).await;
-    let conversation = stage.conversation(Mode::Chat, &model).await;
-    stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
-    super::misbehaviour::running_call(&stage).await;
-    let dir = stage.close().await.unwrap();
-    let stage = Stage::reopen(dir.path(), &setting).await;
-    let opened = stage.opened(&conversation).await;
-    assert!(!the_call(&opened).state.is_open());
+    let (path, url) = (dir.path().to_owned(), model.base_url());
+    let killed = tokio::task::spawn_blocking(move || kill_in_a_call(&path, &url)).await.unwrap();
+    let (conversation, id) = killed.split_once(' ').unwrap();
+
+    let stage = Stage::reopen(dir.path(), &Setting::sample(CHILD, &["--hang"])).await;
+    let opened = stage.opened(conversation).await;
+    let call = the_call(&opened);
+    assert_eq!((call.id.as_str(), &call.state), (id, &CallState::Interrupted));
+    assert!(call.ended_ms.is_some());
+    assert!(matches!(opened.turn, TurnState::Idle), "{:?}", opened.turn);
     stage.ready(SERVER).await;
-    stage.turn(&conversation, "Are you there?").await;
-    assert_eq!(stage.failure(&conversation).await, None);
+    stage.turn(conversation, "Are you there?").await;
+    assert_eq!(stage.failure(conversation).await, None);
     model.assert_orderly();
+    expect!["This call was interrupted before its result was received. Whether it took effect is unknown."]
+        .assert_eq(&model.received()[1].results().join("\n"));
+    assert_eq!(stage.opened(conversation).await.items.last().unwrap().text, "Yes.");
     stage.close().await;
+}
+
+/// Starts a host, kills it while a tool works, and gives the line that it printed: the conversation and the call.
+fn kill_in_a_call(dir: &Path, url: &str) -> String {
+    let mut child = Command::new(CHILD)
+        .args(["host-in-a-call", &dir.to_string_lossy(), url])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    // On Unix this is SIGKILL: the process has no moment left to put anything in order.
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+    assert!(!line.is_empty(), "the host ended by itself");
+    line.trim_end().to_owned()
 }

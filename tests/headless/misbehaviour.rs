@@ -211,7 +211,7 @@ async fn a_call_that_hangs_is_cancelled_and_its_turn_goes_on() {
             .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
-    let call_id = running_call(&stage).await;
+    let call_id = stage.running_call().await;
     stage.host.cancel_call(&call_id);
     let opened = stage.ended(&conversation).await;
     assert_eq!(the_call(&opened).state.word(), "cancelled");
@@ -222,24 +222,6 @@ async fn a_call_that_hangs_is_cancelled_and_its_turn_goes_on() {
     let was_told =
         sent.iter().any(|it| it.channel == Channel::ToServer && it.text.contains("notifications/cancelled"));
     assert!(was_told, "the server is told");
-}
-
-/// Waits until a call was sent to the server.
-pub(super) async fn running_call(stage: &Stage) -> String {
-    let id = stage
-        .told(|event| match event {
-            usher_host::conversation::HostEvent::Item { call: Some(call), .. } => Some(call.id.clone()),
-            _ => None,
-        })
-        .await;
-    // The line is on the wire a moment after the call was recorded.
-    usher_tests::stage::within(async {
-        while !stage.host.wire_lines(Some(SERVER), 0, 10_000).iter().any(|it| it.title == "tools/call") {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    id
 }
 
 #[tokio::test]
@@ -258,7 +240,7 @@ async fn a_late_answer_of_a_cancelled_call_reaches_nobody() {
     .await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
-    let call_id = running_call(&stage).await;
+    let call_id = stage.running_call().await;
     stage.host.cancel_call(&call_id);
     stage.ended(&conversation).await;
     // By the time that a later call has been answered, the late answer has come.

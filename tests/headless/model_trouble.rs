@@ -13,7 +13,7 @@ use usher_tests::{
     stage::{SERVER, Setting, Stage, within},
 };
 
-use super::{CHILD, misbehaviour::running_call};
+use super::CHILD;
 
 /// A turn that the model spoils, and one after it.
 async fn check(spoilt: Answer, expected: Expect) {
@@ -147,14 +147,6 @@ async fn calls_that_cannot_be_made_are_told_to_the_model_and_not_made() {
         expect!["No tool of this name was offered. Nothing was called."],
     )
     .await;
-    // Host control data is not an argument (rule H14).
-    told(
-        call([("make_images", json!({"requestedOutputs": [{"audience": "user", "format": "content"}]}))]),
-        expect![[r#"
-            The arguments do not fit the tool's input schema, so the tool was not called:
-            /: "prompt" is a required property"#]],
-    )
-    .await;
 }
 
 #[tokio::test]
@@ -209,7 +201,7 @@ async fn a_turn_stopped_in_the_middle_of_a_call_leaves_an_orderly_history() {
         ScriptedModel::start([call([("search_customers", json!({"query": "Globex"}))]), say(["Yes."])]).await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.host.send_message(&conversation, "Search.", Default::default()).await.unwrap();
-    running_call(&stage).await;
+    stage.running_call().await;
     stage.host.stop_turn(&conversation).await;
     stage.ended(&conversation).await;
     assert_eq!(model.received().len(), 1, "the model is not asked again");

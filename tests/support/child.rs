@@ -1,5 +1,5 @@
-//! The one program under a name that these tests can start, with two commands more: a host that is killed while it works, and a server
-//! that says what it was told to say.
+//! The one program under a name that these tests can start, with a few commands more: hosts that are killed while they work, a host whose
+//! disk is full, and a server that says what it was told to say.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,8 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("host-to-be-killed") => usher_tests::stage::run_until_killed(arguments.collect()),
+        Some("host-in-a-call") => usher_tests::stage::run_in_a_call(arguments.collect()),
+        Some("host-on-a-disk") => usher_tests::disk::run(arguments.collect()),
         Some("scripted-server") => usher_tests::scripted_server::serve(&arguments.next().unwrap_or_default()),
         Some(_) | None => return usher::run(),
     }

@@ -10,6 +10,7 @@
 )]
 
 pub mod canaries;
+pub mod disk;
 pub mod http;
 pub mod invariants;
 pub mod peers;

@@ -222,6 +222,12 @@ impl Received {
         messages[last..].iter().filter(|it| it["role"] == "tool").map(|it| text_of(&it["content"])).collect()
     }
 
+    /// The text of every tool result, in order.
+    pub fn results(&self) -> Vec<String> {
+        let messages = self.json["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        messages.iter().filter(|it| it["role"] == "tool").map(|it| text_of(&it["content"])).collect()
+    }
+
     /// The names of the tools that it offers.
     pub fn offered(&self) -> Vec<String> {
         invariants::offered(&self.json)

@@ -114,6 +114,12 @@ impl Stage {
         Self::enter(Folder::Own(dir), setting).await
     }
 
+    /// Opens a host on a given folder that holds nothing yet.
+    pub async fn open_in(dir: &Path, setting: &Setting) -> Self {
+        seed(dir, setting).await;
+        Self::reopen(dir, setting).await
+    }
+
     /// Opens a host on a data folder that is there already.
     pub async fn reopen(dir: &Path, setting: &Setting) -> Self {
         Self::enter(Folder::Given(dir.to_owned()), setting).await
@@ -228,6 +234,24 @@ impl Stage {
             }
         })
         .await
+    }
+
+    /// The first call, once it is on the wire.
+    pub async fn running_call(&self) -> String {
+        let id = self
+            .told(|event| match event {
+                HostEvent::Item { call: Some(call), .. } => Some(call.id.clone()),
+                _ => None,
+            })
+            .await;
+        // The line is on the wire a moment after the call was recorded.
+        within(async {
+            while !self.host.wire_lines(Some(SERVER), 0, 10_000).iter().any(|it| it.title == "tools/call") {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        id
     }
 
     /// Everything that the host told so far.
@@ -489,5 +513,30 @@ pub fn run_until_killed(arguments: Vec<String>) {
                 out.flush().unwrap();
             }
         }
+    });
+}
+
+/// What the process to be killed in the middle of a call does: opens a host on an empty folder with the sample server, which hangs, asks
+/// the model at an address, and prints the conversation and the call once the call runs.
+///
+/// # Panics
+/// If it cannot; its parent sees that nothing is printed.
+pub fn run_in_a_call(arguments: Vec<String>) {
+    let [dir, base_url] = arguments.try_into().expect("a folder and an address");
+    let own = std::env::current_exe().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async move {
+        let setting = Setting::sample(&own.to_string_lossy(), &["--hang"]);
+        let stage = Stage::open_in(Path::new(&dir), &setting).await;
+        stage.ready(SERVER).await;
+        let new = NewModel { base_url, name: "scripted-1".to_owned(), ..NewModel::default() };
+        let model = stage.host.save_model(new).await.unwrap();
+        let conversation = stage.host.create_conversation(Some(Mode::Chat), Some(model.id)).await.unwrap().id;
+        stage.host.send_message(&conversation, "Search.", ToolChoice::Auto).await.unwrap();
+        let call = stage.running_call().await;
+        let mut out = std::io::stdout();
+        writeln!(out, "{conversation} {call}").unwrap();
+        out.flush().unwrap();
+        std::future::pending::<()>().await;
     });
 }

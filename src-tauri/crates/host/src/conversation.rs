@@ -234,23 +234,28 @@ impl Host {
     /// Says when the disk takes nothing any more, and when it does again.
     async fn watch_disk(self) {
         const ID: &str = "disk";
+        const SAFE: &str = "Nothing that you were shown is lost: what was stored is untouched, and what came since waits in memory \
+                            and is written as soon as that works.";
         let mut health = self.store().health();
+        let mut told = None;
         while health.changed().await.is_ok() {
-            let now = health.borrow_and_update().clone();
-            match now.trouble {
+            let now = health.borrow_and_update().trouble.clone();
+            // How much waits changes with every word of an answer; the notice is of the trouble, and one is enough.
+            if now == told {
+                continue;
+            }
+            match &now {
                 Some(trouble) => {
-                    let kept = format!(
-                        "{} changes wait in memory and are written as soon as it works again.",
-                        now.unwritten
-                    );
+                    let what = call::sentence(&trouble.to_string());
                     self.notice(
                         ID,
                         NoticeLevel::Error,
-                        (trouble.to_string(), kept, trouble.todo().to_owned()),
+                        (what, SAFE.to_owned(), trouble.todo().to_owned()),
                     );
                 }
                 None => self.tell(HostEvent::NoticeCleared(ID.to_owned())),
             }
+            told = now;
         }
     }
 

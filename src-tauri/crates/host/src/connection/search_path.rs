@@ -197,12 +197,24 @@ mod tests {
         assert_eq!(path.with_first(None), "/a:/b");
     }
 
+    /// A file that is executed, written by another process. While this one holds it open for writing, a child that another test starts at
+    /// that moment inherits the handle until it is another program, and until then the system refuses to execute the file (`ETXTBSY`).
+    #[expect(clippy::unwrap_used, reason = "of a test")]
+    fn shell_that_runs(folder: &Path, text: &str) -> PathBuf {
+        let file = folder.join("shell");
+        let written = std::process::Command::new("sh")
+            .args(["-c", r#"printf %s "$2" > "$1" && chmod 755 "$1""#, "sh"])
+            .args([file.as_os_str(), OsStr::new(text)])
+            .status();
+        assert!(written.unwrap().success());
+        file
+    }
+
     #[tokio::test]
     async fn a_login_shell_is_asked_between_marks() {
         let folder = tempfile::tempdir().unwrap();
-        let shell = program(
+        let shell = shell_that_runs(
             folder.path(),
-            "shell",
             "#!/bin/sh\necho Welcome PATH=/wrong\nPATH=/login/bin:$PATH\nexport PATH\nfor last; do :; done\neval \"$last\"\necho bye\n",
         );
         let path = login_path(shell.as_os_str(), Duration::from_secs(30)).await.unwrap();
@@ -212,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn a_shell_that_hangs_or_is_missing_says_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let shell = program(folder.path(), "shell", "#!/bin/sh\nexec sleep 600\n");
+        let shell = shell_that_runs(folder.path(), "#!/bin/sh\nexec sleep 600\n");
         assert_eq!(login_path(shell.as_os_str(), Duration::from_millis(50)).await, None);
         assert_eq!(login_path(OsStr::new("/no/such/shell"), Duration::from_secs(30)).await, None);
     }

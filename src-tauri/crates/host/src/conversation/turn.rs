@@ -27,7 +27,7 @@ use crate::{
         OpenAiChat, Outcome, Recorder, Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn,
         Wire, fit,
     },
-    store::{ExchangeOutcome, ExchangeRow},
+    store::{ExchangeOutcome, ExchangeRow, StoreError},
 };
 
 /// How often a model may call tools before the user is asked to go on.
@@ -82,7 +82,8 @@ impl Host {
         let first = live.with(|it| !it.items.iter().any(|it| it.body == ItemBody::User));
         if let Err(error) = self.add_item(&live, ItemBody::User, text.to_owned()).await {
             live.with(|it| it.cancel = None);
-            return Err(error);
+            let safe = "Your message was not sent and is still in the composer. Everything before it is as it was.";
+            return Err(HostError::new(error.what, safe, error.todo));
         }
         if first && live.with(|it| it.row.title == "New conversation") {
             // A title is made of the user's own words, never of what a tool returned (product, section 3).
@@ -361,7 +362,8 @@ impl Host {
         OpenAiChat.encode(&turn, spec).map_err(|error| TurnFailure::of_model(&error.into()))
     }
 
-    /// Writes the request to disk before it is sent.
+    /// Writes the request to disk before it is sent. What cannot be written is not sent: nobody could prove later what the model was
+    /// told.
     async fn keep_exchange(
         &self,
         live: &Arc<Live>,
@@ -395,7 +397,8 @@ impl Host {
             spans: serde_json::to_string(&stored).unwrap_or_default(),
             size: i64::try_from(encoded.body.len()).unwrap_or(i64::MAX),
         };
-        self.patiently(self.store().put_exchange(row.clone(), encoded.body.clone()).await);
+        // Refused and not kept for later: the same turn is tried again by the user, and its request is made anew then.
+        self.store().refusing().put_exchange(row.clone(), encoded.body.clone()).await.map_err(not_recorded)?;
         self.record(
             live,
             None,
@@ -593,6 +596,12 @@ fn outcome(
         Some(_) if cancel.is_cancelled() => (AnswerState::Stopped, None),
         Some(error) => (AnswerState::Broken(error.to_string()), Some(TurnFailure::of_model(&error))),
     }
+}
+
+/// Ends a turn whose request the disk refuses.
+fn not_recorded(error: StoreError) -> TurnFailure {
+    let todo = format!("{} Then try again.", error.todo());
+    TurnFailure { todo, ..TurnFailure::of_model(&ModelError::NotRecorded { why: error.to_string() }) }
 }
 
 fn title_of(text: &str) -> String {

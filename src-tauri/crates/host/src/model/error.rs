@@ -123,9 +123,10 @@ impl ModelError {
         match self {
             Self::Refused { .. }
             | Self::Unreachable { .. }
-            | Self::NotRecorded { .. }
             | Self::Encode(_)
             | Self::Client { .. } => "Nothing was sent. Your message is saved.",
+            // Not "saved": the disk may refuse the results as well, and then they wait in memory.
+            Self::NotRecorded { .. } => "Your message is kept, and so is every result so far.",
             Self::Unauthorized { .. }
             | Self::NotFound { .. }
             | Self::Rejected { .. }

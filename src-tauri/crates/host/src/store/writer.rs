@@ -121,7 +121,7 @@ struct Thread {
 impl Thread {
     fn run(&mut self, queue: &mpsc::Receiver<Command>) {
         loop {
-            let waits = !self.backlog.is_empty() || self.erase;
+            let waits = !self.backlog.is_empty() || self.erase || self.trouble.is_some();
             let first = if waits {
                 match queue.recv_timeout(self.retry) {
                     Ok(command) => Some(command),
@@ -164,7 +164,7 @@ impl Thread {
 
     /// Writes the backlog as far as the disk takes it.
     fn flush(&mut self) {
-        let mut trouble = None;
+        let mut trouble = if self.backlog.is_empty() { self.still_refused() } else { None };
         while !self.backlog.is_empty() && trouble.is_none() {
             let count = self.backlog.len().min(GROUP);
             if let Err((done, cause)) = self.group(count) {
@@ -186,6 +186,22 @@ impl Thread {
                 let _ = answer.send(Err(StoreError::Disk { trouble: trouble.clone(), kept }));
             }
         }
+    }
+
+    /// What the disk still refuses when nothing waits for it: then no write but this one would find out that it takes some again.
+    fn still_refused(&self) -> Option<Trouble> {
+        match self.trouble.as_ref()? {
+            // A page that can be written says nothing about the others.
+            Trouble::Damaged { .. } => return self.trouble.clone(),
+            Trouble::Full { .. } | Trouble::Locked { .. } | Trouble::Unwritable { .. } => {}
+        }
+        // Writes the first page again as it is.
+        let probe = format!("BEGIN IMMEDIATE; PRAGMA user_version = {}; COMMIT", open::newest());
+        let error = self.connection.execute_batch(&probe).err()?;
+        if !self.connection.is_autocommit() && self.connection.execute_batch("ROLLBACK").is_err() {
+            tracing::warn!("a transaction could not be rolled back");
+        }
+        Trouble::of(&error, &self.path)
     }
 
     /// Writes the first `count` of the backlog as one transaction and answers them. An error says how many came before the one that

@@ -51,6 +51,20 @@ async fn a_full_disk_loses_nothing_and_recovers_in_order() {
 }
 
 #[tokio::test]
+async fn a_disk_that_takes_writes_again_is_noticed_although_nothing_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = started(dir.path()).await;
+    let other = Connection::open(dir.path().join("usher.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = store.refusing().put_item(item("a", "user", "hello")).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Disk { trouble: Trouble::Locked { .. }, kept: false }), "{refused}");
+    let health = store.health().borrow().clone();
+    assert!(health.trouble.is_some() && health.unwritten == 0, "{health:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    healthy(&store).await;
+}
+
+#[tokio::test]
 async fn what_stands_before_a_write_that_does_not_fit_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let store = started(dir.path()).await;
