@@ -5,12 +5,12 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use serde_json::json;
 use usher_engine::Mode;
-use usher_host::conversation::{HostEvent, ItemBody, TurnState};
+use usher_host::conversation::{CallState, Channel, HostEvent, ItemBody, TurnState};
 use usher_tests::{
     scripted_model::{
         Answer, Gate, ScriptedModel, call, call_unknown, call_with_text, half_event, refuse, say, stall,
     },
-    stage::{SERVER, Setting, Stage, within},
+    stage::{SERVER, Setting, Stage, the_call, within},
 };
 
 use super::CHILD;
@@ -147,6 +147,32 @@ async fn calls_that_cannot_be_made_are_told_to_the_model_and_not_made() {
         expect!["No tool of this name was offered. Nothing was called."],
     )
     .await;
+}
+
+#[tokio::test]
+async fn h14_a_selection_that_the_model_writes_is_an_argument_and_selects_nothing() {
+    let stage = Stage::open(&Setting::sample(CHILD, &[""; 0])).await;
+    stage.ready(SERVER).await;
+    let written = json!({"prompt": "the sea", "requestedOutputs": [{"audience": "user", "format": "content"}]});
+    let model = ScriptedModel::start([call([("make_images", written.clone())]), say(["Done."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    let opened = stage.turn(&conversation, "Draw.").await;
+    assert_eq!(stage.failure(&conversation).await, None);
+    // The arguments fit the tool's schema, so that the call is made.
+    assert_eq!(the_call(&opened).state, CallState::Done);
+    let lines = stage.host.wire_lines(Some(SERVER), 0, 10_000);
+    let sent = lines.iter().find(|it| it.title == "tools/call" && it.channel == Channel::ToServer).unwrap();
+    let sent: serde_json::Value = serde_json::from_str(&sent.text).unwrap();
+    assert_eq!(sent["params"]["arguments"], written);
+    expect![[r#"[{"audience":"assistant","format":"content"},{"audience":"user","format":"content"}]"#]]
+        .assert_eq(&sent["params"]["requestedOutputs"].to_string());
+    // Neither does the model learn of what was selected, nor is it offered the choice.
+    model.assert_orderly();
+    let mut told = model.received()[1].json.clone();
+    for message in told["messages"].as_array_mut().unwrap() {
+        message.as_object_mut().unwrap().remove("tool_calls");
+    }
+    assert!(!told.to_string().contains("requestedOutputs"), "{told}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use usher_engine::{Mode, ledger::LedgerEntry, validation::Verdict};
+use usher_engine::{Consumer, Mode, ledger::LedgerEntry, validation::Verdict};
 use usher_host::{
     connection::{CallError, CallOptions, Connection, ConnectionOptions, PathSource, ServerSpec, events},
     conversation::{Channel, CustomChoice, Opened, ViewReply},
@@ -192,6 +192,40 @@ async fn h15_a_schema_that_the_model_plans_with_is_the_one_that_will_be_requeste
         let types = stage.host.script_types(&conversation).await.unwrap();
         assert!(types.contains("provenance") && !types.contains("accountNumber"), "{types}");
     }
+}
+
+#[tokio::test]
+async fn h25_what_the_user_was_shown_reaches_the_model_only_when_they_show_it() {
+    let seed = fresh_seed();
+    let stage = Stage::open(&Setting::sample(CHILD, &["--canaries", &seed])).await;
+    stage.ready(SERVER).await;
+    let answers = [call([("search_customers", customers())]), say(["Done."]), say(["I see."]), say(["I do."])];
+    let model = ScriptedModel::start(answers).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    let opened = stage.turn(&conversation, "Search.").await;
+    let handle_of = |to: Consumer| {
+        the_call(&opened).deliveries.iter().find(|it| it.to == to).map(|it| it.handle.clone()).unwrap()
+    };
+    stage.turn(&conversation, "What do you know?").await;
+    let reached = |request: usize| reach(&seed, &[("model", &model.received()[request].body)]);
+    assert_eq!(reached(2), "model: assistant-content", "nobody showed it anything yet");
+
+    // What the user was not shown is not theirs to hand on.
+    assert!(stage.host.show_the_model(&conversation, &handle_of(Consumer::View)).await.is_err());
+    assert!(stage.host.show_the_model(&conversation, "no such handle").await.is_err());
+    stage.host.show_the_model(&conversation, &handle_of(Consumer::User)).await.unwrap();
+    assert_eq!(model.received().len(), 3, "showing is no turn of its own");
+    let opened = stage.turn(&conversation, "And now?").await;
+    assert_eq!(stage.failure(&conversation).await, None);
+    model.assert_orderly();
+    assert_eq!(reached(3), "model: assistant-content, user-structured");
+    let doors: Vec<String> = opened
+        .ledger
+        .iter()
+        .filter(|it| matches!(it.entry, LedgerEntry::DoorOpened { .. }))
+        .map(|it| it.entry.line().text)
+        .collect();
+    expect!["user/structured of search_customers, call 1 to the model"].assert_eq(&doors.join("\n"));
 }
 
 #[tokio::test]

@@ -2,13 +2,13 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use usher_engine::Mode;
+use usher_engine::{Mode, ledger::LedgerEntry};
 use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Opened, ViewReply};
 use usher_tests::{
     canaries::fresh_seed,
-    scripted_model::ScriptedModel,
+    scripted_model::{ScriptedModel, call, say},
     scripted_server::Script,
-    stage::{Cast, SERVER, Setting, Stage, model_that_calls, reach, the_call, within},
+    stage::{Cast, SERVER, Setting, Stage, bodies, reach, the_call, within},
 };
 
 use super::CHILD;
@@ -20,8 +20,8 @@ struct Scene {
     opened: Opened,
     view: String,
     seed: String,
-    /// The first answers of the model are given; it says nothing more.
-    _model: ScriptedModel,
+    /// Its call and its first answer are given; it has one more.
+    model: ScriptedModel,
 }
 
 impl Scene {
@@ -34,12 +34,13 @@ impl Scene {
         for server in &setting.servers {
             stage.ready(&server.id).await;
         }
-        let model = model_that_calls("show_dashboard", json!({})).await;
+        let answers = [call([("show_dashboard", json!({}))]), say(["Done."]), say(["I see."])];
+        let model = ScriptedModel::start(answers).await;
         let conversation = stage.conversation(Mode::App, &model).await;
         let opened = stage.turn(&conversation, "Please.").await;
         model.assert_orderly();
         let view = stage.host.open_view(&the_call(&opened).id).await.unwrap().view_id;
-        Self { stage, conversation, opened, view, seed, _model: model }
+        Self { stage, conversation, opened, view, seed, model }
     }
 
     async fn ask(&self, method: &str, params: &Value) -> ViewReply {
@@ -160,6 +161,50 @@ async fn a_view_is_handed_its_own_output_and_nothing_else() {
     expect!["its call: ui-structured, uimeta"]
         .assert_eq(&reach(&scene.seed, &[("its call", own.get().as_bytes())]));
     assert!(!own.get().contains("apiKey"), "{own}");
+}
+
+#[tokio::test]
+async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
+    let scene = Scene::open(Vec::new(), &[]).await;
+    let text = |it: &str| json!([{"type": "text", "text": it}]);
+    // What the View was handed is not the model's, whatever the View does with it on its own side.
+    expect!["model: assistant-content"].assert_eq(&reach(&scene.seed, &[("model", &bodies(&scene.model))]));
+    for (method, params) in [
+        ("ui/update-model-context", json!({"content": text("FIRST-CONTEXT")})),
+        ("ui/update-model-context", json!({"content": text("SECOND-CONTEXT"), "structuredContent": {"picked": 7}})),
+        ("ui/message", json!({"role": "user", "content": text("A-WISH")})),
+    ] {
+        let reply = scene.ask(method, &params).await;
+        assert!(matches!(reply, ViewReply::Result(_)), "{method}: {reply:?}");
+    }
+    assert_eq!(scene.model.received().len(), 2, "a View begins no turn");
+    let opened = scene.stage.turn(&scene.conversation, "What does it show?").await;
+    assert_eq!(scene.stage.failure(&scene.conversation).await, None);
+    scene.model.assert_orderly();
+    let received = String::from_utf8(scene.model.received()[2].body.clone()).unwrap();
+    let has = ["FIRST-CONTEXT", "SECOND-CONTEXT", "picked", "A-WISH"].map(|it| received.contains(it));
+    assert_eq!(has, [false, true, true, true], "the last context stands for all before it");
+    let doors: Vec<String> = opened
+        .ledger
+        .iter()
+        .filter(|it| matches!(it.entry, LedgerEntry::DoorOpened { .. }))
+        .map(|it| it.entry.line().text)
+        .collect();
+    expect![[r#"
+        what a View keeps as context, show_dashboard, call 1 to the model
+        what a View keeps as context, show_dashboard, call 1 to the model
+        a View's message, show_dashboard, call 1 to the model"#]].assert_eq(&doors.join("\n"));
+    let marked = scene.model.received()[2].json["messages"].as_array().unwrap().iter().rev().take(4).rev().fold(
+        String::new(),
+        |all, it| all + &usher_tests::scripted_model::text_of(&it["content"]) + "\n",
+    );
+    expect![[r#"
+        Done.
+        SECOND-CONTEXT
+        {"picked":7}
+        A-WISH
+        What does it show?
+    "#]].assert_eq(&marked);
 }
 
 #[tokio::test]

@@ -449,6 +449,18 @@ fn h28_the_view_receives_its_output_only() {
     let to_view: Vec<_> = routing.deliveries.iter().filter(|it| it.to == Consumer::View).collect();
     assert_eq!(to_view.len(), 1);
     assert_eq!(to_view[0].source, Source::Output(Selector::ui()));
+    // Every place of a result that is not the View's holds the canary.
+    let own = json!({"audience": "io.modelcontextprotocol/ui", "format": "structured", "structuredContent": {"v": 1},
+        "content": [{"type": "text", "text": "CANARY"}], "_meta": {"a": "CANARY"}, "x": "CANARY"});
+    let canary = json!({"a": "CANARY"});
+    let routing = case.route(json!({"CANARY": "CANARY", "outputs": [
+        content("assistant", "CANARY"), structured("assistant", canary.clone()), content("user", "CANARY"),
+        structured("user", canary.clone()), structured("programmatic", canary.clone()),
+        content("io.modelcontextprotocol/ui", "CANARY"), structured("com.example/other", canary), json!({"CANARY": true}), own],
+        "_meta": {"CANARY": "CANARY", "io.modelcontextprotocol/ui": {"v": 2}, "io.modelcontextprotocol/ui2": "CANARY"}}));
+    let to_view = routing.deliveries.iter().filter(|it| it.to == Consumer::View);
+    let bytes: Vec<String> = to_view.map(|it| routing::payload_json(&it.payload).get().to_owned()).collect();
+    assert_eq!(bytes, [r#"{"v":1}"#, r#"{"v":2}"#]);
 }
 
 #[test]

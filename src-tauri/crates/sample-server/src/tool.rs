@@ -1,5 +1,9 @@
 //! The layer that an author of tools sees: declare the variants, compute once, project what was asked for (rule K05).
 //!
+//! A tool of an earlier revision moves here in this order (rule K04): its `content` is [`ToolBuilder::content`] for the assistant; its
+//! `structuredContent`, if it is fit for a model, is [`ToolBuilder::structured`] for the assistant, with the old `outputSchema`; programs
+//! and Views get variants of their own, with schemas of their own, where the tool really makes data for them. Nothing is derived.
+//!
 //! Deliberately absent: revisions. One handler serves all of them; the codec projects what it made (rule K03).
 
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -268,6 +272,26 @@ mod tests {
         assert_eq!(seen(), [1, 1, 0]);
         tool.run(call(), vec![Selector::PROGRAMMATIC, Selector::ASSISTANT_CONTENT]).await.unwrap();
         assert_eq!(seen(), [2, 2, 1]);
+    }
+
+    #[tokio::test]
+    async fn k04_one_schema_is_assumed_for_no_other_audience() {
+        // What a tool with `content` and one `outputSchema` becomes, and nothing more.
+        let moved = ToolBuilder::new(about())
+            .content(Selector::ASSISTANT_CONTENT, text)
+            .structured(Selector::ASSISTANT_STRUCTURED, json!({"type": "integer"}), RawJson::of)
+            .handler(|_| async { Ok(42) })
+            .unwrap();
+        let declared = moved.declaration().for_client(true);
+        let variants: Vec<String> =
+            moved.declaration().variants.iter().map(|it| it.declared.selector.to_string()).collect();
+        assert_eq!(variants, ["assistant/content", "assistant/structured"]);
+        for other in [Selector::USER_STRUCTURED, Selector::PROGRAMMATIC, Selector::ui()] {
+            assert!(declared.variant(&other).is_none(), "{other}");
+            // Not even for want of a better one is the assistant's data given to another audience.
+            let Err(refused) = moved.run(call(), vec![other.clone()]).await else { panic!("{other} was made") };
+            assert!(refused.message.contains("is not declared"), "{}", refused.message);
+        }
     }
 
     #[tokio::test]

@@ -298,13 +298,6 @@ impl GrantedCsp {
     pub fn allows_frame(&self, scheme: &str, host: &str, port: u16) -> bool {
         self.frame.iter().any(|it| it.covers(scheme, host, port))
     }
-
-    /// Whether any list covers a host: what the network may be reached for on the View's behalf. Names a host, not a resource kind,
-    /// because a connection is all that can be seen there.
-    pub fn allows_host(&self, host: &str, port: u16) -> bool {
-        let all = [&self.connect, &self.resource, &self.frame, &self.base_uri];
-        all.into_iter().flatten().any(|it| it.covers(it.scheme, host, port))
-    }
 }
 
 /// The frame's `allow` attribute.

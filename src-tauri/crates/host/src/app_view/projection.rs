@@ -1,7 +1,8 @@
 //! What crosses to a View: the result, the tool and the list of tools, each without anything that is for another audience.
 //!
 //! The window's bridge checks none of this, so that these functions are the boundary (rules H24, H26, H28, H29). Deliberately absent:
-//! validation. The engine checks the output with the schema of its own variant and with no other (rule H34).
+//! the choice among the parts of a result, which routing makes, and validation. The engine checks the output with the schema of its own
+//! variant and with no other (rule H34).
 
 use std::collections::BTreeMap;
 
@@ -10,52 +11,8 @@ use serde_json::value::RawValue;
 use usher_engine::Defect;
 use usher_protocol::{
     RawJson, UI_EXTENSION,
-    model::{CallOutcome, Contract, Format, OutcomeBody, Payload, Selector, Tool, ToolAnnotations},
+    model::{Contract, Format, Selector, Tool, ToolAnnotations},
 };
-
-/// Why nothing crosses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NothingForView {
-    /// The call did not ask for the View's output, so that an output for it is unrequested (rule H19).
-    #[error("the call did not ask for an output for the View")]
-    NotRequested,
-    /// The result has no such output; no other takes its place (rules H25, H34).
-    #[error("the result has no output for the View")]
-    Missing,
-    /// The result has it more than once, and none of them is the one (rule H19).
-    #[error("the result has more than one output for the View")]
-    Twice,
-    /// JSON could not be written.
-    #[error("the output could not be written")]
-    Unwritable,
-}
-
-/// The `ui/notifications/tool-result` parameters for a result: the selected output where the result has outputs (rule H28), the legacy
-/// result as it came where it has the earlier shape (rule H29). `requested` are the selectors of the call.
-///
-/// # Errors
-/// Nothing is there that may cross.
-pub fn tool_result(
-    outcome: &CallOutcome,
-    requested: &[Selector],
-) -> Result<(RawJson, Vec<Defect>), NothingForView> {
-    let parts = match &outcome.body {
-        // The codec chose this shape by the revision that was asked for, and by nothing in the result.
-        OutcomeBody::Legacy { .. } => return Ok((outcome.raw.clone(), Vec::new())),
-        OutcomeBody::Outputs { parts, .. } => parts,
-    };
-    let ui = Selector::ui();
-    if !requested.contains(&ui) {
-        return Err(NothingForView::NotRequested);
-    }
-    let mut selected = parts.iter().filter(|it| it.selector == ui);
-    let part = selected.next().ok_or(NothingForView::Missing)?;
-    if selected.next().is_some() {
-        return Err(NothingForView::Twice);
-    }
-    let Payload::Structured(value) = &part.payload else { return Err(NothingForView::Missing) };
-    selected_output(value, outcome.is_error, ui_meta(outcome).as_ref())
-}
 
 /// The selected output as a View receives it, for an output that routing delivered to it. `meta` is the extension's own entry of the
 /// result's `_meta` and nothing else of it.
@@ -68,7 +25,7 @@ pub fn selected_output(
     value: &RawJson,
     is_error: bool,
     meta: Option<&RawJson>,
-) -> Result<(RawJson, Vec<Defect>), NothingForView> {
+) -> Result<(RawJson, Vec<Defect>), serde_json::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Wire<'a> {
@@ -94,13 +51,7 @@ pub fn selected_output(
         is_error,
         meta: meta.map(|it| BTreeMap::from([(UI_EXTENSION, it)])),
     };
-    RawJson::of(&wire).map(|it| (it, defects)).map_err(|_| NothingForView::Unwritable)
-}
-
-/// The extension's own entry of the result's `_meta` (rule H26).
-pub fn ui_meta(outcome: &CallOutcome) -> Option<RawJson> {
-    let mut entries: BTreeMap<String, RawJson> = outcome.meta.as_ref()?.to().ok()?;
-    entries.remove(UI_EXTENSION)
+    RawJson::of(&wire).map(|it| (it, defects))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -243,10 +194,6 @@ mod tests {
 
     use super::*;
 
-    fn outcome(revision: Revision, result: &str) -> CallOutcome {
-        codec::decode_outcome(revision, &RawJson::parse(result).unwrap()).unwrap().0
-    }
-
     fn tools(revision: Revision, tools: &Value) -> Vec<Tool> {
         codec::decode_tools(revision, &json!({"resultType": "complete", "tools": tools}).into())
             .unwrap()
@@ -254,66 +201,25 @@ mod tests {
             .tools
     }
 
-    fn asked() -> Vec<Selector> {
-        vec![Selector::ASSISTANT_CONTENT, Selector::ui()]
+    fn of(json: &str) -> RawJson {
+        RawJson::parse(json).unwrap()
     }
 
-    /// Every place of a result that is not the View's holds the canary.
-    const RESULT: &str = r#"{"resultType":"complete","CANARY":"CANARY","outputs":[
-        {"audience":"assistant","format":"content","content":[{"type":"text","text":"CANARY"}]},
-        {"audience":"assistant","format":"structured","structuredContent":{"CANARY":1}},
-        {"audience":"user","format":"content","content":[{"type":"text","text":"CANARY"}]},
-        {"audience":"user","format":"structured","structuredContent":"CANARY"},
-        {"audience":"programmatic","format":"structured","structuredContent":{"a":"CANARY"}},
-        {"audience":"io.modelcontextprotocol/ui","format":"content","content":[{"type":"text","text":"CANARY"}]},
-        {"audience":"com.example/other","format":"structured","structuredContent":{"a":"CANARY"}},
-        {"CANARY":true},
-        {"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":{"rows":[12345678901234567890123]},"content":[{"type":"text","text":"CANARY"}],"_meta":{"a":"CANARY"},"x":"CANARY"}
-      ],"_meta":{"viewUUID":"CANARY","io.modelcontextprotocol/ui":{"z":1,"a":2},"io.modelcontextprotocol/ui2":"CANARY"}}"#;
-
     #[test]
-    fn only_the_selected_output_crosses() {
-        let (crossing, defects) = tool_result(&outcome(Revision::V2026_12_01, RESULT), &asked()).unwrap();
-        assert!(!crossing.get().contains("CANARY"));
+    fn the_selected_output_is_a_valid_reduced_result_of_today() {
+        let value = of(r#"{"rows":[12345678901234567890123]}"#);
+        let (crossing, defects) = selected_output(&value, false, Some(&of(r#"{"z":1,"a":2}"#))).unwrap();
         expect![[r#"{"audience":"io.modelcontextprotocol/ui","format":"structured","content":[],"structuredContent":{"rows":[12345678901234567890123]},"_meta":{"io.modelcontextprotocol/ui":{"z":1,"a":2}}}"#]]
             .assert_eq(crossing.get());
         assert_eq!(defects, []);
     }
 
     #[test]
-    fn nothing_takes_the_place_of_the_selected_output() {
-        let all = outcome(Revision::V2026_12_01, RESULT);
-        assert_eq!(tool_result(&all, &[Selector::ASSISTANT_CONTENT]), Err(NothingForView::NotRequested));
-        let fallback = r#"{"outputs":[{"audience":"assistant","format":"content","content":[]},{"audience":"programmatic","format":"structured","structuredContent":{}}]}"#;
-        assert_eq!(
-            tool_result(&outcome(Revision::V2026_12_01, fallback), &asked()),
-            Err(NothingForView::Missing)
-        );
-        let ui = r#"{"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":{}}"#;
-        let twice = format!(r#"{{"outputs":[{ui},{ui}]}}"#);
-        assert_eq!(
-            tool_result(&outcome(Revision::V2026_12_01, &twice), &asked()),
-            Err(NothingForView::Twice)
-        );
-    }
-
-    #[test]
     fn errors_and_values_that_are_no_objects_cross_with_a_remark() {
-        let result = r#"{"isError":true,"outputs":[{"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":[1]}]}"#;
-        let (crossing, defects) = tool_result(&outcome(Revision::V2026_12_01, result), &asked()).unwrap();
+        let (crossing, defects) = selected_output(&of("[1]"), true, None).unwrap();
         expect![[r#"{"audience":"io.modelcontextprotocol/ui","format":"structured","content":[],"structuredContent":[1],"isError":true}"#]]
             .assert_eq(crossing.get());
         assert_eq!(defects.len(), 1);
-    }
-
-    #[test]
-    fn earlier_revisions_cross_unmodified() {
-        // `outputs` under an earlier revision is no signal (rule H31).
-        let result = r#"{ "content":[{"type":"text","text":"hi"}],  "structuredContent":{"n":1.0},"_meta":{"viewUUID":"u"},"outputs":[] , "isError":false}"#;
-        for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
-            let (crossing, defects) = tool_result(&outcome(revision, result), &[]).unwrap();
-            assert_eq!((crossing.get(), defects.len()), (result, 0));
-        }
     }
 
     #[test]
