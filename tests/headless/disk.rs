@@ -38,28 +38,36 @@ fn a_full_disk_is_told_once_and_loses_nothing() {
         return;
     };
     let script = r#"mount -t tmpfs -o size=4m tmpfs "$1" && exec "$0" host-on-a-disk filled "$1""#;
-    check(shell, script, expect![[r#"
+    check(
+        shell,
+        script,
+        expect![[r#"
         turn: The request could not be recorded, so it was not sent: the disk that holds DIR/usher.db is full. Your message is kept, and so is every result so far. Free some space on that disk. Do not quit Usher before. Then try again.
         message: The disk that holds DIR/usher.db is full. Your message was not sent and is still in the composer. Everything before it is as it was. Free some space on that disk. Do not quit Usher before.
         new conversation: The disk that holds DIR/usher.db is full. What was stored before is untouched; this one change was not made. Free some space on that disk. Do not quit Usher before.
         shown: Look, a heron. | A heron, I see. | Speak. | Before. Meanwhile.
         notice: The disk that holds DIR/usher.db is full. Nothing that you were shown is lost: what was stored is untouched, and what came since waits in memory and is written as soon as that works. Free some space on that disk. Do not quit Usher before.
         at last: Look, a heron. | A heron, I see. | Speak. | Before. Meanwhile. | After. | Keep this. | Here it is.
-    "#]]);
+    "#]],
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn a_disk_that_lets_no_file_grow_is_told_once_and_loses_nothing() {
     let script = r#"trap "" XFSZ && exec "$0" host-on-a-disk limited "$1""#;
-    check(Command::new("sh"), script, expect![[r#"
+    check(
+        Command::new("sh"),
+        script,
+        expect![[r#"
         turn: The request could not be recorded, so it was not sent: DIR/usher.db cannot be written: disk I/O error. Your message is kept, and so is every result so far. Check that the disk is there and that you may write to the folder. Do not quit Usher before. Then try again.
         message: DIR/usher.db cannot be written: disk I/O error. Your message was not sent and is still in the composer. Everything before it is as it was. Check that the disk is there and that you may write to the folder. Do not quit Usher before.
         new conversation: DIR/usher.db cannot be written: disk I/O error. What was stored before is untouched; this one change was not made. Check that the disk is there and that you may write to the folder. Do not quit Usher before.
         shown: Look, a heron. | A heron, I see. | Speak. | Before. Meanwhile.
         notice: DIR/usher.db cannot be written: disk I/O error. Nothing that you were shown is lost: what was stored is untouched, and what came since waits in memory and is written as soon as that works. Check that the disk is there and that you may write to the folder. Do not quit Usher before.
         at last: Look, a heron. | A heron, I see. | Speak. | Before. Meanwhile. | After. | Keep this. | Here it is.
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]

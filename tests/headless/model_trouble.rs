@@ -153,7 +153,8 @@ async fn calls_that_cannot_be_made_are_told_to_the_model_and_not_made() {
 async fn h14_a_selection_that_the_model_writes_is_an_argument_and_selects_nothing() {
     let stage = Stage::open(&Setting::sample(CHILD, &[""; 0])).await;
     stage.ready(SERVER).await;
-    let written = json!({"prompt": "the sea", "requestedOutputs": [{"audience": "user", "format": "content"}]});
+    let written =
+        json!({"prompt": "the sea", "requestedOutputs": [{"audience": "user", "format": "content"}]});
     let model = ScriptedModel::start([call([("make_images", written.clone())]), say(["Done."])]).await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     let opened = stage.turn(&conversation, "Draw.").await;

@@ -199,7 +199,8 @@ async fn h25_what_the_user_was_shown_reaches_the_model_only_when_they_show_it() 
     let seed = fresh_seed();
     let stage = Stage::open(&Setting::sample(CHILD, &["--canaries", &seed])).await;
     stage.ready(SERVER).await;
-    let answers = [call([("search_customers", customers())]), say(["Done."]), say(["I see."]), say(["I do."])];
+    let answers =
+        [call([("search_customers", customers())]), say(["Done."]), say(["I see."]), say(["I do."])];
     let model = ScriptedModel::start(answers).await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     let opened = stage.turn(&conversation, "Search.").await;

@@ -6,12 +6,19 @@ use usher_protocol::Rule;
 use usher_tests::tree::sources;
 
 /// Each requirement with its tests, by the names of their functions. `H` and `S` are [`Rule`]s; `P` are the cases of the proposal's own
-/// test plan; `K` are the requirements on a server library.
+/// test plan; `K` are the requirements on a server library, and `X` what the definition of the Apps extension has to say.
 const TABLE: &[(&str, &[&str])] = &[
     ("H01", &["h01_an_audience_that_was_not_negotiated_reaches_nobody"]),
     ("H02", &["h02_a_block_annotation_does_not_move_an_output"]),
     ("H03", &["h03_a_pair_that_does_not_exist_reaches_nobody"]),
-    ("H04", &["h04_each_variant_is_checked_against_its_own_schema"]),
+    (
+        "H04",
+        &[
+            "h04_each_variant_is_checked_against_its_own_schema",
+            "each_defect_of_an_output_is_named_by_its_rule",
+            "p11_programmatic_and_app_schemas_are_validated_independently",
+        ],
+    ),
     ("H05", &["h05_an_error_is_not_held_to_the_success_schema", "h05_an_error_is_shown_unvalidated"]),
     ("H06", &["h06_a_pair_declared_twice_makes_the_declaration_invalid"]),
     ("H07", &["h07_a_declaration_without_assistant_content_is_rejected"]),
@@ -21,7 +28,14 @@ const TABLE: &[(&str, &[&str])] = &[
     ("H11", &["h11_and_h13_a_choice_is_of_declared_variants_and_each_once"]),
     ("H12", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),
     ("H13", &["h11_and_h13_a_choice_is_of_declared_variants_and_each_once"]),
-    ("H14", &["h14_the_modes_select", "h14_a_selection_does_not_depend_on_the_models_arguments"]),
+    (
+        "H14",
+        &[
+            "h14_the_modes_select",
+            "h14_a_selection_does_not_depend_on_the_models_arguments",
+            "h14_a_selection_that_the_model_writes_is_an_argument_and_selects_nothing",
+        ],
+    ),
     ("H15", &["h15_a_schema_that_the_model_plans_with_is_the_one_that_will_be_requested"]),
     ("H16", &["h16_without_a_selection_exactly_the_fallback_is_expected"]),
     ("H17", &["h17_structured_data_is_asked_for_only_where_it_can_be_presented"]),
@@ -38,21 +52,49 @@ const TABLE: &[(&str, &[&str])] = &[
     ),
     ("H23", &["h21_to_h24_each_audience_has_one_consumer"]),
     ("H24", &["h21_to_h24_each_audience_has_one_consumer"]),
-    ("H25", &["h25_an_output_goes_further_only_by_a_recorded_action"]),
+    (
+        "H25",
+        &[
+            "h25_an_output_goes_further_only_by_a_recorded_action",
+            "h25_what_the_user_was_shown_reaches_the_model_only_when_they_show_it",
+            "what_a_script_of_the_model_returns_goes_through_a_recorded_door",
+        ],
+    ),
     (
         "H26",
         &[
             "h26_result_metadata_reaches_nobody_but_the_extensions_own_entry",
             "h26_metadata_of_an_earlier_result_is_not_shown_as_the_result",
+            "p15_unrequested_outputs_and_metadata_reach_nobody",
         ],
     ),
     ("H27", &["h27_errors_are_not_substituted_and_empty_outputs_are_a_defect"]),
-    ("H28", &["h28_the_view_receives_its_output_only"]),
+    (
+        "H28",
+        &[
+            "h28_the_view_receives_its_output_only",
+            "p06_an_apps_call_gives_the_model_prose_and_the_view_its_data",
+            "p15_unrequested_outputs_and_metadata_reach_nobody",
+            "a_view_is_handed_its_own_output_and_nothing_else",
+        ],
+    ),
     ("H29", &["h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came"]),
     ("H30", &["h30_an_app_only_tool_is_not_for_models_or_scripts"]),
     ("H31", &["h31_output_variants_under_an_earlier_revision_are_no_signal"]),
     ("H32", &["h32_a_refused_selection_is_told_and_nothing_else_is_asked_for"]),
-    ("H33", &["h33_hostile_names_stay_names"]),
+    // Untrusted whatever their audience, and an audience allows nothing: the user is asked, and a View gets no further than its own tools.
+    (
+        "H33",
+        &[
+            "h33_hostile_names_stay_names",
+            "a_broken_wire_costs_its_call_and_nothing_else",
+            "a_result_that_is_none_is_not_reported_as_success_with_nothing",
+            "a_call_waits_for_the_user_and_does_what_they_say",
+            "a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang",
+            "a_view_that_asks_for_what_is_not_its_own_is_refused",
+            "giant_and_broken_parameters_and_floods_are_answered",
+        ],
+    ),
     ("H34", &["h34_no_audience_takes_the_place_of_another"]),
     (
         "S01",
@@ -127,7 +169,52 @@ const TABLE: &[(&str, &[&str])] = &[
     ("K01", &["k01_a_declaration_that_breaks_s01_cannot_be_built"]),
     ("K02", &["k02_no_mirror_now_and_the_recommended_one_before"]),
     ("K03", &["k03_one_handler_serves_every_revision"]),
+    ("K04", &["k04_one_schema_is_assumed_for_no_other_audience"]),
     ("K05", &["k05_one_computation_and_the_projections_that_were_asked_for"]),
+    (
+        "X1",
+        &[
+            "p06_an_apps_call_gives_the_model_prose_and_the_view_its_data",
+            "h28_the_view_receives_its_output_only",
+        ],
+    ),
+    ("X2", &["h03_a_pair_that_does_not_exist_reaches_nobody", "h28_the_view_receives_its_output_only"]),
+    (
+        "X3",
+        &[
+            "s03_structured_variants_have_schemas_of_their_own",
+            "the_tool_is_told_without_the_shape_of_other_data",
+        ],
+    ),
+    (
+        "X4",
+        &[
+            "p06_an_apps_call_gives_the_model_prose_and_the_view_its_data",
+            "p08_a_view_calls_an_app_only_tool_and_receives_its_own_output",
+        ],
+    ),
+    ("X5", &["x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door", "messages_and_context"]),
+    (
+        "X6",
+        &[
+            "h26_result_metadata_reaches_nobody_but_the_extensions_own_entry",
+            "a_view_is_handed_its_own_output_and_nothing_else",
+        ],
+    ),
+    (
+        "X7",
+        &[
+            "h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for",
+            "s01_every_tool_declares_the_fallback_and_extensions_only_if_negotiated",
+        ],
+    ),
+    (
+        "X8",
+        &[
+            "the_selected_output_is_a_valid_reduced_result_of_today",
+            "h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came",
+        ],
+    ),
 ];
 
 /// The names of all tests of the tree, in Rust.
@@ -151,8 +238,9 @@ fn tests() -> BTreeSet<String> {
 /// The requirements that a test names: `h08_and_h12_…` names two, `h21_to_h24_…` four.
 fn named_by(test: &str) -> Vec<String> {
     let id = |word: &str| {
-        let number = word.strip_prefix(['h', 's', 'p', 'k'])?;
-        let is_id = number.len() == 2 && number.bytes().all(|it| it.is_ascii_digit());
+        let number = word.strip_prefix(['h', 's', 'p', 'k', 'x'])?;
+        let digits = if word.starts_with('x') { 1 } else { 2 };
+        let is_id = number.len() == digits && number.bytes().all(|it| it.is_ascii_digit());
         is_id.then(|| word.to_ascii_uppercase())
     };
     let words: Vec<&str> = test.split('_').collect();
@@ -172,13 +260,21 @@ fn every_requirement_has_a_test_that_exists() {
     let table: BTreeMap<&str, &[&str]> = TABLE.iter().copied().collect();
     assert_eq!(table.len(), TABLE.len(), "a requirement stands twice in the table");
     let tests = tests();
-    let plan = (1..=15).map(|it| format!("P{it:02}"));
-    let required: Vec<String> = Rule::ALL.iter().map(|it| it.id().to_owned()).chain(plan).collect();
+    let required: Vec<String> = Rule::ALL
+        .iter()
+        .map(|it| it.id().to_owned())
+        .chain((1..=15).map(|it| format!("P{it:02}")))
+        .chain((1..=5).map(|it| format!("K{it:02}")))
+        .chain((1..=8).map(|it| format!("X{it}")))
+        .collect();
     let mut wrong = Vec::new();
     for id in required.iter().filter(|it| table.get(it.as_str()).is_none_or(|it| it.is_empty())) {
         wrong.push(format!("{id} has no test"));
     }
     for (id, names) in TABLE {
+        if !required.iter().any(|it| it == id) {
+            wrong.push(format!("{id} is not a requirement"));
+        }
         for name in names.iter().filter(|it| !tests.contains(**it)) {
             wrong.push(format!("{id} names {name}, which is not a test"));
         }

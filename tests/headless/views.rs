@@ -171,7 +171,10 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
     expect!["model: assistant-content"].assert_eq(&reach(&scene.seed, &[("model", &bodies(&scene.model))]));
     for (method, params) in [
         ("ui/update-model-context", json!({"content": text("FIRST-CONTEXT")})),
-        ("ui/update-model-context", json!({"content": text("SECOND-CONTEXT"), "structuredContent": {"picked": 7}})),
+        (
+            "ui/update-model-context",
+            json!({"content": text("SECOND-CONTEXT"), "structuredContent": {"picked": 7}}),
+        ),
         ("ui/message", json!({"role": "user", "content": text("A-WISH")})),
     ] {
         let reply = scene.ask(method, &params).await;
@@ -193,18 +196,26 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
     expect![[r#"
         what a View keeps as context, show_dashboard, call 1 to the model
         what a View keeps as context, show_dashboard, call 1 to the model
-        a View's message, show_dashboard, call 1 to the model"#]].assert_eq(&doors.join("\n"));
-    let marked = scene.model.received()[2].json["messages"].as_array().unwrap().iter().rev().take(4).rev().fold(
-        String::new(),
-        |all, it| all + &usher_tests::scripted_model::text_of(&it["content"]) + "\n",
-    );
+        a View's message, show_dashboard, call 1 to the model"#]]
+    .assert_eq(&doors.join("\n"));
+    let marked = scene.model.received()[2].json["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rev()
+        .take(4)
+        .rev()
+        .fold(String::new(), |all, it| all + &usher_tests::scripted_model::text_of(&it["content"]) + "\n");
     expect![[r#"
         Done.
+        The app that a tool shows to the user says, and the user allowed that you read it:
         SECOND-CONTEXT
         {"picked":7}
+        The app that a tool shows to the user says, and the user allowed that you read it:
         A-WISH
         What does it show?
-    "#]].assert_eq(&marked);
+    "#]]
+    .assert_eq(&marked);
 }
 
 #[tokio::test]

@@ -114,7 +114,8 @@ pub async fn play(mut disk: Disk, dir: &Path) -> String {
     stage.turn(&conversation, "Look, a heron.").await;
     stage.host.send_message(&conversation, "Speak.", Default::default()).await.unwrap();
     within(gate.reached()).await;
-    let begun = |event: &HostEvent| matches!(event, HostEvent::Text { text, .. } if text == "Before. ").then_some(());
+    let begun =
+        |event: &HostEvent| matches!(event, HostEvent::Text { text, .. } if text == "Before. ").then_some(());
     stage.told(begun).await;
 
     disk.refuse(dir);
@@ -172,6 +173,7 @@ async fn refused(stage: &Stage, model: &ScriptedModel, conversation: &str) -> Ve
 /// What the user and the model wrote, as it is shown.
 async fn texts(stage: &Stage, conversation: &str) -> String {
     let opened = stage.opened(conversation).await;
-    let said = opened.items.into_iter().filter(|it| matches!(it.body, ItemBody::User | ItemBody::Assistant(_)));
+    let said =
+        opened.items.into_iter().filter(|it| matches!(it.body, ItemBody::User | ItemBody::Assistant(_)));
     said.map(|it| it.text).collect::<Vec<_>>().join(" | ")
 }

@@ -247,11 +247,7 @@ impl Host {
             match &now {
                 Some(trouble) => {
                     let what = call::sentence(&trouble.to_string());
-                    self.notice(
-                        ID,
-                        NoticeLevel::Error,
-                        (what, SAFE.to_owned(), trouble.todo().to_owned()),
-                    );
+                    self.notice(ID, NoticeLevel::Error, (what, SAFE.to_owned(), trouble.todo().to_owned()));
                 }
                 None => self.tell(HostEvent::NoticeCleared(ID.to_owned())),
             }

@@ -289,7 +289,9 @@ mod tests {
         for other in [Selector::USER_STRUCTURED, Selector::PROGRAMMATIC, Selector::ui()] {
             assert!(declared.variant(&other).is_none(), "{other}");
             // Not even for want of a better one is the assistant's data given to another audience.
-            let Err(refused) = moved.run(call(), vec![other.clone()]).await else { panic!("{other} was made") };
+            let Err(refused) = moved.run(call(), vec![other.clone()]).await else {
+                panic!("{other} was made")
+            };
             assert!(refused.message.contains("is not declared"), "{}", refused.message);
         }
     }

@@ -82,7 +82,8 @@ impl Host {
         let first = live.with(|it| !it.items.iter().any(|it| it.body == ItemBody::User));
         if let Err(error) = self.add_item(&live, ItemBody::User, text.to_owned()).await {
             live.with(|it| it.cancel = None);
-            let safe = "Your message was not sent and is still in the composer. Everything before it is as it was.";
+            let safe =
+                "Your message was not sent and is still in the composer. Everything before it is as it was.";
             return Err(HostError::new(error.what, safe, error.todo));
         }
         if first && live.with(|it| it.row.title == "New conversation") {
@@ -398,7 +399,11 @@ impl Host {
             size: i64::try_from(encoded.body.len()).unwrap_or(i64::MAX),
         };
         // Refused and not kept for later: the same turn is tried again by the user, and its request is made anew then.
-        self.store().refusing().put_exchange(row.clone(), encoded.body.clone()).await.map_err(not_recorded)?;
+        self.store()
+            .refusing()
+            .put_exchange(row.clone(), encoded.body.clone())
+            .await
+            .map_err(not_recorded)?;
         self.record(
             live,
             None,

@@ -121,10 +121,9 @@ impl ModelError {
     /// What is safe.
     pub fn safe(&self) -> &'static str {
         match self {
-            Self::Refused { .. }
-            | Self::Unreachable { .. }
-            | Self::Encode(_)
-            | Self::Client { .. } => "Nothing was sent. Your message is saved.",
+            Self::Refused { .. } | Self::Unreachable { .. } | Self::Encode(_) | Self::Client { .. } => {
+                "Nothing was sent. Your message is saved."
+            }
             // Not "saved": the disk may refuse the results as well, and then they wait in memory.
             Self::NotRecorded { .. } => "Your message is kept, and so is every result so far.",
             Self::Unauthorized { .. }

@@ -86,6 +86,8 @@ pub enum HostText {
     ResourceType,
     /// Between the header of an embedded resource and its text.
     ResourceBody,
+    /// Precedes what a View says or keeps as context, so that its words are not taken for the user's (X5).
+    ViewSays,
     /// The name of the tool that runs a script (product.md 6).
     RunScriptName,
     /// What that tool does; the typed interface follows.
@@ -226,6 +228,9 @@ impl HostText {
             Self::ResourceHeader => "Resource ",
             Self::ResourceType => " of type ",
             Self::ResourceBody => ":\n",
+            Self::ViewSays => {
+                "The app that a tool shows to the user says, and the user allowed that you read it:\n"
+            }
             Self::RunScriptName => "run_script",
             Self::RunScriptDescription => {
                 "Runs a JavaScript program that may call tools with `await tools.<server>.<tool>(args)`. Only what it returns or prints is given back. \
@@ -263,6 +268,7 @@ impl HostText {
             Self::ImageFollows => "placeholder: image follows",
             Self::ImageHeader => "header: images",
             Self::ResourceHeader | Self::ResourceType | Self::ResourceBody => "header: resource",
+            Self::ViewSays => "header: words of a View",
             Self::RunScriptName | Self::RunScriptDescription | Self::RunScriptSchema => "tool: run_script",
         }
     }

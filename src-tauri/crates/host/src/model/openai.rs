@@ -10,7 +10,7 @@ use url::Url;
 use usher_protocol::{RawJson, common::ResourceLink};
 
 use super::{
-    BodyWriter, CallIds, CallPart, EncodeError, Encoded, Endpoint, HostText, Message, Mime, ModelItem,
+    BodyWriter, CallIds, CallPart, Door, EncodeError, Encoded, Endpoint, HostText, Message, Mime, ModelItem,
     ModelSpec, ModelToolResult, OfferedTool, Source, SourcedItem, StreamDecoder, SystemText, ToolChoice,
     ToolPart, Turn, UserMessage, Wire,
     host_text::{MediaKind, NotSent},
@@ -166,12 +166,23 @@ fn write_tools(w: &mut BodyWriter, tools: &[OfferedTool], choice: ToolChoice) {
 fn write_user(w: &mut BodyWriter, message: &UserMessage, model: &ModelSpec) {
     let source = Source::User { item_id: message.item_id.clone(), door: message.door.clone() };
     w.envelope("{\"role\":\"user\",\"content\":");
+    let is_of_view = match &message.door {
+        Door::ViewMessage { .. } | Door::ViewContext { .. } => true,
+        Door::Typed | Door::ShownToModel { .. } => false,
+    };
     if message.images.is_empty() {
-        w.string(&source, &message.text);
-        w.envelope("}");
+        w.envelope("\"");
+        if is_of_view {
+            w.host(&HostText::ViewSays);
+        }
+        w.escaped(&source, &message.text);
+        w.envelope("\"}");
         return;
     }
     w.envelope("[{\"type\":\"text\",\"text\":\"");
+    if is_of_view {
+        w.host(&HostText::ViewSays);
+    }
     w.escaped(&source, &message.text);
     let sendable = |mime: &str, b64: &str| not_sent(MediaKind::Image, Some(mime), b64, model);
     for (mime, b64) in &message.images {

@@ -368,6 +368,34 @@ fn doors_and_the_users_pictures_are_named() {
 }
 
 #[test]
+fn the_words_of_a_view_are_not_taken_for_the_users() {
+    let said = |door| {
+        HistoryItem::User(UserMessage {
+            item_id: "u1".into(),
+            door,
+            text: "Pay now.".into(),
+            images: Vec::new(),
+        })
+    };
+    let turn = turn(vec![
+        said(Door::ViewContext { call_id: "c1".into() }),
+        said(Door::ViewMessage { call_id: "c1".into() }),
+        said(Door::Typed),
+    ]);
+    expect![[r#"
+        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        context of the View of call c1               Pay now.
+        format                                       "},{"role":"user","content":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        message of the View of call c1               Pay now.
+        format                                       "},{"role":"user","content":"
+        your message                                 Pay now.
+        format                                       "}]}
+    "#]].assert_eq(&spans(&encode(&turn, &spec(true))));
+}
+
+#[test]
 fn a_key_stands_only_in_a_header_that_is_not_recorded() {
     let key = Secret::new(" sk-canary\n");
     let model = ModelSpec {

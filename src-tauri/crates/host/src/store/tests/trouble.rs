@@ -57,7 +57,10 @@ async fn a_disk_that_takes_writes_again_is_noticed_although_nothing_waits() {
     let other = Connection::open(dir.path().join("usher.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = store.refusing().put_item(item("a", "user", "hello")).await.unwrap_err();
-    assert!(matches!(refused, StoreError::Disk { trouble: Trouble::Locked { .. }, kept: false }), "{refused}");
+    assert!(
+        matches!(refused, StoreError::Disk { trouble: Trouble::Locked { .. }, kept: false }),
+        "{refused}"
+    );
     let health = store.health().borrow().clone();
     assert!(health.trouble.is_some() && health.unwritten == 0, "{health:?}");
     other.execute_batch("ROLLBACK").unwrap();
