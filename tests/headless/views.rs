@@ -6,7 +6,7 @@ use usher_engine::{Mode, ledger::LedgerEntry};
 use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Opened, ViewReply};
 use usher_tests::{
     canaries::fresh_seed,
-    scripted_model::{ScriptedModel, call, say},
+    scripted_model::{ScriptedModel, call, say, text_of},
     scripted_server::Script,
     stage::{Cast, SERVER, Setting, Stage, bodies, reach, the_call, within},
 };
@@ -198,14 +198,10 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
         what a View keeps as context, show_dashboard, call 1 to the model
         a View's message, show_dashboard, call 1 to the model"#]]
     .assert_eq(&doors.join("\n"));
-    let marked = scene.model.received()[2].json["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .rev()
-        .take(4)
-        .rev()
-        .fold(String::new(), |all, it| all + &usher_tests::scripted_model::text_of(&it["content"]) + "\n");
+    let request = &scene.model.received()[2];
+    let messages = request.json["messages"].as_array().unwrap();
+    let texts: Vec<String> = messages.iter().map(|it| text_of(&it["content"])).collect();
+    let since = texts.iter().position(|it| it == "Done.").unwrap();
     expect![[r#"
         Done.
         The app that a tool shows to the user says, and the user allowed that you read it:
@@ -215,7 +211,7 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
         A-WISH
         What does it show?
     "#]]
-    .assert_eq(&marked);
+    .assert_eq(&texts[since..].join("\n"));
 }
 
 #[tokio::test]
