@@ -209,8 +209,7 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
         {"picked":7}
         The app that a tool shows to the user says, and the user allowed that you read it:
         A-WISH
-        What does it show?
-    "#]]
+        What does it show?"#]]
     .assert_eq(&texts[since..].join("\n"));
 }
 
