@@ -89,7 +89,7 @@ pub fn run(arguments: Vec<String>) {
     let disk = if how == "filled" { Disk::Filled } else { Disk::Limited };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let met = runtime.block_on(play(disk, Path::new(&dir)));
-    write!(std::io::stdout(), "{met}").unwrap();
+    std::io::stdout().write_all(met.as_bytes()).unwrap();
 }
 
 /// Holds a conversation in an empty folder while the disk takes nothing from the middle of an answer on, and then takes everything again.
