@@ -34,7 +34,8 @@ fn shell_that_mounts() -> Option<Command> {
 fn a_full_disk_is_told_once_and_loses_nothing() {
     let Some(shell) = shell_that_mounts() else {
         // The same play runs below under a limit, and the store's own tests fill the database.
-        eprintln!("not run: this system lets nobody mount a file system of their own");
+        let why = b"not run: this system lets nobody mount a file system of their own\n";
+        std::io::Write::write_all(&mut std::io::stderr(), why).unwrap();
         return;
     };
     let script = r#"mount -t tmpfs -o size=4m tmpfs "$1" && exec "$0" host-on-a-disk filled "$1""#;
