@@ -6,6 +6,8 @@ use std::{
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::Duration,
 };
 
 use usher_engine::Mode;
@@ -21,6 +23,9 @@ use usher_tests::{
 };
 
 use crate::headless::CHILD;
+
+/// How long the model may take to load. Only a broken machine reaches it.
+const LOADING: Duration = Duration::from_secs(180);
 
 /// The model's server; ends with the test.
 struct Llama {
@@ -41,10 +46,19 @@ impl Llama {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut address = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        // From here on it ends with the test, also when it never says where it is.
+        let mut llama = Self { process, base_url: String::new() };
+        let (sender, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            // A test that gave up does not listen any more.
+            let _ = output.read_line(&mut line).map(|_| sender.send(line));
+        });
+        let address = said.recv_timeout(LOADING).expect("the model's server says where it is");
         assert!(address.starts_with("http://"), "the model's server did not start: {address:?}");
-        Self { process, base_url: format!("{}/v1", address.trim()) }
+        llama.base_url = format!("{}/v1", address.trim());
+        llama
     }
 }
 
@@ -72,7 +86,7 @@ async fn a_real_model_calls_a_tool_and_answers() {
     let newest = usher_protocol::Revision::NEWEST;
     let script = Script::new(newest.as_str()).tool("get_weather", declaration, &result);
     let mut setting = Setting::with(vec![script.cast(SERVER, CHILD, folder.path())]);
-    setting.patience.stall = std::time::Duration::from_secs(110);
+    setting.patience.stall = Duration::from_secs(110);
     let stage = Stage::open(&setting).await;
     stage.ready(SERVER).await;
     let entry = stage

@@ -192,6 +192,10 @@ async fn host_that_is_killed() {
     std::future::pending::<()>().await;
 }
 
+/// How long a process may take to start or to end. Only a broken product or machine reaches it.
+#[cfg(target_os = "linux")]
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Neither the end of its input nor SIGTERM ends it.
 #[cfg(target_os = "linux")]
 const STUBBORN: &str = r#"(trap '' TERM; while :; do sleep 600; done) >/dev/null 2>&1 & answer "$!""#;
@@ -208,17 +212,23 @@ async fn servers_end_with_a_host_that_is_killed() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(host.stderr.take().unwrap()).lines();
-    let pid: serde_json::Value = loop {
-        let line = lines.next_line().await.unwrap().expect("the host tells its server's process");
-        if let Some(pid) = line.strip_prefix("pids ") {
-            break serde_json::from_str(pid).unwrap();
+    let told = async {
+        loop {
+            let line = lines.next_line().await.unwrap().expect("the host tells its server's process");
+            if let Some(pid) = line.strip_prefix("pids ") {
+                break serde_json::from_str::<serde_json::Value>(pid).unwrap();
+            }
         }
     };
+    let pid = tokio::time::timeout(LIMIT, told).await.expect("the host starts its server");
     assert!(!is_gone(&pid));
     host.start_kill().unwrap();
     host.wait().await.unwrap();
     // It ends after the graces that servers have; this only fails by not ending.
-    while !is_gone(&pid) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let ended = async {
+        while !is_gone(&pid) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, ended).await.expect("the server ends after its host");
 }
