@@ -58,7 +58,7 @@ impl Extensions {
     }
 }
 
-/// What a conversation is for: it says who listens (product, "Modes and selection").
+/// What a conversation is for: it says who listens (README, "Modes").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {

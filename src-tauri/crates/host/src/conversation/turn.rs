@@ -87,7 +87,7 @@ impl Host {
             return Err(HostError::new(error.what, safe, error.todo));
         }
         if first && live.with(|it| it.row.title == "New conversation") {
-            // A title is made of the user's own words, never of what a tool returned (product, section 3).
+            // A title is made of the user's own words, never of what a tool returned: a server must not name conversations.
             let title = title_of(text);
             // The message is written; a title that is not is no reason to hold the answer back.
             let titled = self.configure_conversation(conversation_id, Some(title), None, None, None).await;

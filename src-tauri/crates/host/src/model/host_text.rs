@@ -16,7 +16,7 @@ pub enum HostText {
         /// How many.
         messages: usize,
     },
-    /// The result of a call whose outputs were all for the user (product.md, mode Present).
+    /// The result of a call whose outputs were all for the user (mode Present).
     ShownToUser,
     /// The result of a call that gave nothing that a model can read.
     EmptyResult,
@@ -88,7 +88,7 @@ pub enum HostText {
     ResourceBody,
     /// Precedes what a View says or keeps as context, so that its words are not taken for the user's (X5).
     ViewSays,
-    /// The name of the tool that runs a script (product.md 6).
+    /// The name of the tool that runs a script (ARCHITECTURE.md, "Scripts").
     RunScriptName,
     /// What that tool does; the typed interface follows.
     RunScriptDescription,

@@ -93,7 +93,7 @@ enum Inner<'a> {
 /// Something that was decided while a result was turned into items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemNote {
-    /// A text block repeats the structured output and was left out (model-notes 2.1).
+    /// A text block repeats the structured output and was left out: a model that reads both pays twice and may take them for two results.
     Deduplicated {
         /// Its place in the content.
         block: usize,

@@ -1,6 +1,6 @@
 //! The names under which tools are offered to models.
 //!
-//! One rule suits every provider (model-notes 2.2): `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. A name is the server's slug, two underscores and the
+//! One rule is within what each provider takes: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. A name is the server's slug, two underscores and the
 //! tool's own name; when that is not legal, too long or taken, it is cut and given a hash of what it stands for. Deliberately absent: any
 //! way from an unknown name to a tool that looks like it.
 

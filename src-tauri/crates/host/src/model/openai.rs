@@ -1,6 +1,6 @@
 //! The OpenAI Chat format: how a turn is written. `openai_stream` reads the answer.
 //!
-//! Tool messages carry text only, because providers ignore or refuse pictures there (model-notes 2.1); pictures follow in one user message
+//! Tool messages carry text only, because providers ignore or refuse pictures there; pictures follow in one user message
 //! after the last tool message. Deliberately absent: base64 as text, and any text that is neither sourced nor in [`HostText`].
 
 use std::sync::Arc;

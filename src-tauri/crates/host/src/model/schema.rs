@@ -1,6 +1,6 @@
 //! Makes the input schemas of tools such that a provider accepts them.
 //!
-//! One schema that a provider dislikes makes it refuse the whole request (model-notes 2.3), so each is checked on its own and, where that is
+//! One schema that a provider dislikes makes it refuse the whole request, so each is checked on its own and, where that is
 //! needed, rewritten with a recorded reason. A model's arguments are still to be checked against the original. Text that is not
 //! rewritten keeps its exact digits and key order. Deliberately absent: silent changes, and repairs that guess a meaning.
 

@@ -116,7 +116,7 @@ pub enum Origin {
     },
     /// `structuredContent`, under an earlier revision, by local policy.
     LegacyStructured,
-    /// What a script returned or printed (product.md 6).
+    /// What a script returned or printed (ARCHITECTURE.md, "Scripts").
     Script,
     /// The host's list of what is wrong with arguments, made from the tool's own schema and the model's own values.
     ArgumentErrors,

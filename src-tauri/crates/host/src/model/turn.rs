@@ -187,7 +187,7 @@ impl OfferedTool {
         Self { wire_name: wire_name.into(), description, schema, by_host: false }
     }
 
-    /// The host's own tool that runs scripts, with the typed interface `api` (product.md 6).
+    /// The host's own tool that runs scripts, with the typed interface `api` (ARCHITECTURE.md, "Scripts").
     pub fn run_script(api: &str) -> Self {
         let schema =
             RawJson::parse(HostText::RunScriptSchema.text()).unwrap_or_else(|_| serde_json::json!({}).into());
