@@ -61,6 +61,15 @@ pub struct GrantedCsp {
     pub base_uri: Vec<Source>,
 }
 
+/// What becomes of a View's requests to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Egress {
+    /// All are refused, whatever is granted.
+    Refused,
+    /// Those to granted domains pass.
+    Granted,
+}
+
 /// A declared domain that was not granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedSource {
@@ -278,9 +287,13 @@ impl GrantedCsp {
         ]
     }
 
-    /// `hostCapabilities.sandbox`: what was really granted.
-    pub fn capabilities(&self, permissions: Permissions) -> Value {
-        let list = |sources: &[Source]| json!(sources.iter().map(Source::to_string).collect::<Vec<_>>());
+    /// `hostCapabilities.sandbox`: what really works. A domain that is granted and not reached is not named, so that a View does not
+    /// wait for it.
+    pub fn capabilities(&self, permissions: Permissions, egress: Egress) -> Value {
+        let list = |sources: &[Source]| {
+            let reached = sources.iter().filter(|_| egress == Egress::Granted);
+            json!(reached.map(Source::to_string).collect::<Vec<_>>())
+        };
         let features: Map<String, Value> =
             features(permissions).filter(|it| it.2).map(|it| (it.0.to_owned(), json!({}))).collect();
         json!({

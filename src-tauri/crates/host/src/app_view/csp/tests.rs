@@ -225,7 +225,8 @@ fn the_policy_names_what_was_granted_and_nothing_else() {
         frameDomains wss://maps.example.com: only https addresses (and wss for connections) are granted"#]]
     .assert_eq(&rejected.join("\n"));
     let permissions = Permissions { camera: true, clipboard_write: true, ..Permissions::default() };
-    expect![[r#"{"permissions":{"camera":{},"clipboardWrite":{}},"csp":{"connectDomains":["https://api.example.com","wss://live.example.com"],"resourceDomains":["https://*.cdn.example.com"],"frameDomains":["https://maps.example.com"],"baseUriDomains":["https://cdn.example.com"]}}"#]].assert_eq(&csp.capabilities(permissions).to_string());
+    expect![[r#"{"permissions":{"camera":{},"clipboardWrite":{}},"csp":{"connectDomains":["https://api.example.com","wss://live.example.com"],"resourceDomains":["https://*.cdn.example.com"],"frameDomains":["https://maps.example.com"],"baseUriDomains":["https://cdn.example.com"]}}"#]].assert_eq(&csp.capabilities(permissions, Egress::Granted).to_string());
+    expect![[r#"{"permissions":{"camera":{},"clipboardWrite":{}},"csp":{"connectDomains":[],"resourceDomains":[],"frameDomains":[],"baseUriDomains":[]}}"#]].assert_eq(&csp.capabilities(permissions, Egress::Refused).to_string());
     assert_eq!(allow_attribute(permissions), "camera; clipboard-write");
     assert!(
         permissions_policy(permissions)
