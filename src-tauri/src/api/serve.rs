@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use usher_host::app_view::registry::label_of;
 
 /// The scheme under which each View has an origin of its own, `mcpview://<label>.localhost`.
 pub const VIEW_SCHEME: &str = "mcpview";
@@ -70,9 +71,7 @@ pub fn view_label<B>(request: &Request<B>) -> Result<&str, StatusCode> {
         return Err(StatusCode::METHOD_NOT_ALLOWED);
     }
     let host = request.uri().host().unwrap_or_default();
-    // On Windows the scheme becomes the first label: http://mcpview.<label>.localhost/.
-    let label = host.strip_suffix(".localhost").map(|name| name.strip_prefix("mcpview.").unwrap_or(name));
-    match label {
+    match label_of(host) {
         Some(label) if is_name(label) && request.uri().path() == "/" => Ok(label),
         _ => Err(StatusCode::NOT_FOUND),
     }
@@ -194,7 +193,9 @@ mod tests {
     fn a_view_is_named_by_its_label_and_has_one_document() {
         let label = |uri: &str| view_label(&get(uri)).map(str::to_owned).map_err(|status| status.as_u16());
         assert_eq!(label("mcpview://a1-b.localhost/"), Ok("a1-b".to_owned()));
-        assert_eq!(label("http://mcpview.a1-b.localhost/"), Ok("a1-b".to_owned()));
+        // As Windows spells it, and as it reaches the handler there.
+        assert_eq!(label("http://mcpview.a1-b.view.localhost/"), Ok("a1-b".to_owned()));
+        assert_eq!(label("mcpview://a1-b.view.localhost/"), Ok("a1-b".to_owned()));
         for uri in [
             "mcpview://localhost/",
             "mcpview://.localhost/",
@@ -207,6 +208,57 @@ mod tests {
         }
         let post = Request::post("mcpview://a.localhost/").body(()).unwrap();
         assert_eq!(view_label(&post), Err(StatusCode::METHOD_NOT_ALLOWED));
+    }
+
+    /// The sources of the page's frames: the directive that a file of the configuration has.
+    fn frame_sources(config: &str) -> Vec<String> {
+        let config: serde_json::Value = serde_json::from_str(config).unwrap();
+        let text = config["app"]["security"]["csp"]["default-src"].as_str().unwrap();
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    /// Whether a source of a policy covers an origin (Content Security Policy Level 3, section 6.7.2.8): a scheme alone covers all of
+    /// its scheme, and a wildcard is the leading labels and nothing else, so that `http://mcpview.*.localhost` covers nothing.
+    fn covers(source: &str, origin: &str) -> bool {
+        let (scheme, host) = origin.split_once("://").unwrap();
+        match source.split_once("://") {
+            None => source.strip_suffix(':') == Some(scheme),
+            Some((of, pattern)) => {
+                let host_fits = match pattern.strip_prefix('*') {
+                    Some(ending) => host.strip_suffix(ending).is_some_and(|it| !it.is_empty()),
+                    None => host == pattern,
+                };
+                of == scheme && host_fits
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_may_frame_the_origins_of_views_on_each_platform() {
+        let label = usher_host::app_view::registry::HostLabel::new(0xa1);
+        // On Windows the second file is merged over the first, so that it stands in place of it here.
+        for (config, windows, expected) in [
+            (include_str!("../../../tauri.conf.json"), false, "mcpview:"),
+            (include_str!("../../../tauri.windows.conf.json"), true, "http://*.view.localhost"),
+        ] {
+            let sources = frame_sources(config);
+            assert_eq!(sources, [expected]);
+            let origin = label.origin(windows);
+            assert!(sources.iter().any(|it| covers(it, &origin)), "{origin} is not covered by {sources:?}");
+            // The window's own page and its channels are framed by nobody.
+            for other in [
+                "tauri://localhost",
+                "http://tauri.localhost",
+                "http://ipc.localhost",
+                "http://usher-media.localhost",
+                "http://view.localhost",
+                "https://a.example",
+                "http://localhost",
+            ] {
+                assert!(!sources.iter().any(|it| covers(it, other)), "{other} is covered by {sources:?}");
+            }
+        }
+        assert!(!covers("http://mcpview.localhost", &label.origin(true)));
     }
 
     #[test]

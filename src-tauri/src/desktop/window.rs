@@ -51,7 +51,7 @@ pub(super) fn open<H: WindowHost>(
             move |url| is_own(url) || host.is_navigation_allowed(url.as_str())
         })
         .on_new_window(|_, _| NewWindowResponse::Deny)
-        // Files are written by Rust, to the folder that the user chose.
+        // Files are written by Rust, to the user's folder for downloads and under a name that is not taken.
         .on_download(|_, _| false)
         .on_permission_request(|_, _| PermissionResponse::Deny)
         .build()?;
@@ -125,7 +125,7 @@ fn is_own(url: &Url) -> bool {
         "about" => matches!(url.path(), "blank" | "srcdoc"),
         // On Windows a scheme is written as a host.
         "http" | "https" if cfg!(windows) => {
-            host == "tauri.localhost" || (host.starts_with("mcpview.") && host.ends_with(".localhost"))
+            host == "tauri.localhost" || (host.starts_with("mcpview.") && host.ends_with(".view.localhost"))
         }
         _ => false,
     }

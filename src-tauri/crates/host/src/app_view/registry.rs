@@ -5,7 +5,19 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// The first label of a View's host: 128 random bits, so that the address is a secret of the window.
+/// What follows the label in a View's host on Windows.
+const WINDOWS_ENDING: &str = ".view.localhost";
+
+/// The label in a View's host: `<label>.localhost`, and on Windows `mcpview.<label>.view.localhost`, which reaches the handler of the
+/// scheme without its first label.
+pub fn label_of(host: &str) -> Option<&str> {
+    match host.strip_suffix(WINDOWS_ENDING) {
+        Some(name) => Some(name.strip_prefix("mcpview.").unwrap_or(name)),
+        None => host.strip_suffix(".localhost"),
+    }
+}
+
+/// The label of a View's host: 128 random bits, so that the address is a secret of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostLabel(u128);
 
@@ -15,11 +27,11 @@ impl HostLabel {
         Self(random)
     }
 
-    /// The View's origin, to compare messages with. Windows spells a custom scheme as a host, and a label before `localhost` keeps it
-    /// apart from the window's own.
+    /// The View's origin, to compare messages with. Windows spells a custom scheme as the first label of a host. There the ending is the
+    /// Views' own, so that the page's policy can name them all and not the window's own `http://tauri.localhost`.
     pub fn origin(self, windows: bool) -> String {
         if windows {
-            format!("http://mcpview.{self}.localhost")
+            format!("http://mcpview.{self}{WINDOWS_ENDING}")
         } else {
             format!("mcpview://{self}.localhost")
         }
@@ -28,6 +40,11 @@ impl HostLabel {
     /// The address of the View's document.
     pub fn url(self, windows: bool) -> String {
         format!("{}/", self.origin(windows))
+    }
+
+    /// Reads a host as the custom scheme's handler is given it: `<label>.localhost`, or as Windows spells it, with or without the scheme.
+    fn of_host(host: &str) -> Option<Self> {
+        Self::parse(label_of(host)?)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -129,13 +146,9 @@ impl Registry {
     }
 
     /// Answers a request to the custom scheme: the document of exactly the View that the host names, and nothing else. `host` is
-    /// `<label>.localhost`, on Windows with the scheme's name before it.
+    /// as [`label_of`] reads it.
     pub fn serve(&self, method: &str, host: &str, path: &str) -> Served {
-        let found = host
-            .strip_suffix(".localhost")
-            .map(|it| it.strip_prefix("mcpview.").unwrap_or(it))
-            .and_then(HostLabel::parse)
-            .and_then(|label| self.views.get(&label));
+        let found = HostLabel::of_host(host).and_then(|label| self.views.get(&label));
         match found {
             Some(_) if method != "GET" => refusal(405),
             Some(view) if path == "/" => {
@@ -187,12 +200,14 @@ mod tests {
         }
         let status = |host: &str, path: &str| registry.serve("GET", host, path).status;
         assert_eq!(&*registry.serve("GET", &format!("{one}.localhost"), "/").body, "<p>v1</p>");
-        assert_eq!(&*registry.serve("GET", &format!("mcpview.{two}.localhost"), "/").body, "<p>v2</p>");
+        assert_eq!(&*registry.serve("GET", &format!("mcpview.{two}.view.localhost"), "/").body, "<p>v2</p>");
         for (host, path) in [
             (format!("{one}.localhost"), "/other"),
             (format!("{one}.localhost"), "//"),
             (format!("{one}"), "/"),
             (format!("x.{one}.localhost"), "/"),
+            (format!("mcpview.{one}.localhost"), "/"),
+            (format!("{one}.view.view.localhost"), "/"),
             (format!("{one}.localhost.evil.example"), "/"),
             ("1.localhost".to_owned(), "/"),
             ("+0000000000000000000000000000001.localhost".to_owned(), "/"),
