@@ -55,7 +55,9 @@ impl Llama {
             // A test that gave up does not listen any more.
             let _ = output.read_line(&mut line).map(|_| sender.send(line));
         });
-        let address = said.recv_timeout(LOADING).expect("the model's server says where it is");
+        let address = said
+            .recv_timeout(LOADING)
+            .unwrap_or_else(|error| panic!("the model's server did not say where it is: {error}"));
         assert!(address.starts_with("http://"), "the model's server did not start: {address:?}");
         llama.base_url = format!("{}/v1", address.trim());
         llama
