@@ -1,0 +1,51 @@
+//! Views of the Apps extension.
+
+use serde::Serialize;
+use ts_rs::TS;
+
+/// A View that belongs to a call.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct ViewSlot {
+    pub resource_uri: String,
+    /// Whether it can be opened now (its HTML and input are there).
+    pub can_open: bool,
+    /// Why not, for people.
+    pub why_not: Option<String>,
+    /// Whether the call is of an earlier run of the application, so that it opens only when the user asks.
+    pub from_history: bool,
+}
+
+/// What the window needs to start a View.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct ViewLaunch {
+    pub view_id: String,
+    /// The frame's address, an origin of its own.
+    pub url: String,
+    /// The frame's exact origin, to compare messages with.
+    pub origin: String,
+    /// The frame's `sandbox` tokens.
+    pub sandbox: String,
+    /// The frame's `allow` attribute.
+    pub allow: String,
+    pub prefers_border: bool,
+    /// `toolInfo.tool`, projected for the View.
+    pub tool_json: String,
+    /// `ui/notifications/tool-input` parameters.
+    pub input_json: String,
+    /// `ui/notifications/tool-result` parameters; absent while the call runs.
+    pub result_json: Option<String>,
+    /// What was granted, as `hostCapabilities.sandbox`.
+    pub sandbox_capabilities_json: String,
+    pub server_name: String,
+}
+
+/// An answer to a request of a View.
+#[derive(Debug, Clone, Serialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[ts(export)]
+pub enum ViewAnswer {
+    Result { json: String },
+    Error { code: i32, message: String },
+}
