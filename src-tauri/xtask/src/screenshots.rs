@@ -1,10 +1,6 @@
 //! `cargo xtask screenshots`: the pictures in `assets/screenshots`, taken from the real window.
 
-use crate::{
-    Options, desktop,
-    process::{cargo, run as run_program},
-    root, test,
-};
+use crate::{Options, desktop, process::run as run_program, root, test};
 
 /// Takes them.
 ///
@@ -13,9 +9,7 @@ use crate::{
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     test::ensure_window_tools(options.yes())?;
     let binary = desktop::build(options.yes())?;
-    let mut command = cargo();
-    command.args(["test", "--package", "usher-tests", "--test", "usher", "window::screenshots::"]);
-    command.args(["--", "--include-ignored", "--test-threads=1"]);
+    let mut command = test::asked_for("window::screenshots::");
     command.env("USHER_DESKTOP_BIN", binary).env("USHER_SCREENSHOTS", root().join("assets/screenshots"));
     run_program(&mut command)
 }

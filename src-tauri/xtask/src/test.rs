@@ -1,12 +1,12 @@
 //! `cargo xtask test`: installs what the tests need and runs them, layer by layer. A failure does not stop the layers after it.
 
-use std::process::Command;
+use std::{process::Command, time::Duration};
 
 use anyhow::bail;
 
 use crate::{
     Options, desktop, packages, peers,
-    process::{answers, cargo, confirm, program, run as run_program, run_and_read, say},
+    process::{Limit, answers, cargo, confirm, program, run as run_program, run_and_read, run_within, say},
     summary::{self, Layer},
     ui,
 };
@@ -68,61 +68,68 @@ fn layer_of(name: &'static str, tests: impl FnOnce(&mut Layer) -> anyhow::Result
     layer
 }
 
+/// A limit for the checks and tests of a layer, in minutes. It is ample, since a first run compiles everything; installing is not
+/// counted, because it may wait for an answer.
+fn limit(layer: &'static str, minutes: u64) -> Limit {
+    Limit::from_now(layer, Duration::from_secs(60 * minutes))
+}
+
 fn headless(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     packages::ensure(&[packages::BUILD], yes)?;
-    layer.check("cargo fmt", run_program(cargo().args(["fmt", "--all", "--check"])));
+    let limit = limit("headless", 60);
+    layer.check("cargo fmt", run_within(cargo().args(["fmt", "--all", "--check"]), limit));
     let mut clippy = cargo();
     clippy.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]);
-    layer.check("cargo clippy", run_program(&mut clippy));
+    layer.check("cargo clippy", run_within(&mut clippy, limit));
     let mut tests = cargo();
     tests.args(["test", "--workspace", "--no-fail-fast", "--", "--skip", "window::", "--skip", "peers::"]);
-    cargo_tests(layer, &mut tests)?;
+    cargo_tests(layer, limit, &mut tests)?;
     // The tests wrote the TypeScript of the window's contract anew: what is committed must be that.
     let mut drift = program("git");
     drift.args(["diff", "--exit-code", "--stat", "--", "ui/src/bindings"]);
-    layer.check("bindings are current", run_program(&mut drift));
+    layer.check("bindings are current", run_within(&mut drift, limit));
     Ok(())
 }
 
 fn page(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     ui::ensure_modules(yes)?;
-    layer.check("npm run check", run_program(ui::npm().args(["run", "check"])));
+    let limit = limit("ui", 20);
+    layer.check("npm run check", run_within(ui::npm().args(["run", "check"]), limit));
     let mut tests = ui::npm();
     tests.args(["test"]).env("NO_COLOR", "1").env_remove("FORCE_COLOR");
-    let (succeeded, output) = run_and_read(&mut tests)?;
-    layer.count_vitest(succeeded, &output);
-    Ok(())
+    run_and_read(&mut tests, limit, |succeeded, output| layer.count_vitest(succeeded, output))
 }
 
 fn window(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     ensure_window_tools(yes)?;
     let binary = desktop::build(yes)?;
+    let limit = limit("window", 60);
     // The code that knows the window is compiled only with it, so its lints and unit tests run here.
     let with_window = ["--package", "usher", "--lib", "--features", "desktop", "--target-dir"];
     let folder = desktop::folder();
     let mut clippy = cargo();
     clippy.args(["clippy", "--quiet"]).args(with_window).arg(&folder).args(["--", "--deny", "warnings"]);
-    layer.check("cargo clippy (desktop)", run_program(&mut clippy));
+    layer.check("cargo clippy (desktop)", run_within(&mut clippy, limit));
     let mut tests = cargo();
-    cargo_tests(layer, tests.arg("test").args(with_window).arg(&folder).arg("desktop::"))?;
-    cargo_tests(layer, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
+    cargo_tests(layer, limit, tests.arg("test").args(with_window).arg(&folder).arg("desktop::"))?;
+    cargo_tests(layer, limit, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
 }
 
 fn with_peers(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     let folder = peers::ensure(yes)?;
-    cargo_tests(layer, asked_for("peers::").env("USHER_PEERS_DIR", folder))
+    cargo_tests(layer, limit("peers", 60), asked_for("peers::").env("USHER_PEERS_DIR", folder))
 }
 
-/// The integration tests that run only when asked for, one at a time because each takes a window or a model.
-fn asked_for(filter: &str) -> Command {
+/// The integration tests that run only when asked for, one at a time because each takes a window or a model. They are built as the
+/// headless layer builds them: a choice of packages has features of its own, and everything would be compiled a second time.
+pub(crate) fn asked_for(filter: &str) -> Command {
     let mut command = cargo();
-    command.args(["test", "--package", "usher-tests", "--test", "usher", filter]);
+    command.args(["test", "--workspace", "--test", "usher", filter]);
     command.args(["--", "--include-ignored", "--test-threads=1"]);
     command
 }
 
-fn cargo_tests(layer: &mut Layer, command: &mut Command) -> anyhow::Result<()> {
-    let (succeeded, output) = run_and_read(command.env("CARGO_TERM_COLOR", "never"))?;
-    layer.count_cargo(succeeded, &output);
-    Ok(())
+fn cargo_tests(layer: &mut Layer, limit: Limit, command: &mut Command) -> anyhow::Result<()> {
+    let command = command.env("CARGO_TERM_COLOR", "never");
+    run_and_read(command, limit, |succeeded, output| layer.count_cargo(succeeded, output))
 }
