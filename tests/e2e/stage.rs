@@ -34,18 +34,27 @@ impl Stage {
 
     /// As [`Self::open`], with more flags for the sample server.
     pub(crate) async fn open_with(flags: &[&str]) -> anyhow::Result<Self> {
+        Self::open_in(flags, Vec::new()).await
+    }
+
+    /// As [`Self::open_with`], with more of the application's environment.
+    pub(crate) async fn open_in(flags: &[&str], env: Vec<(String, String)>) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         let seed = fresh_seed();
         let mut args = vec!["sample-server".to_owned(), "--canaries".to_owned(), seed.clone()];
         args.extend(flags.iter().map(|it| (*it).to_owned()));
         prepare(folder.path().to_owned(), args, "system").await?;
-        let window = Self::window(&folder).await?;
+        let window = Self::window_in(&folder, env).await?;
         Ok(Self { window, seed, folder })
     }
 
     /// A window on a folder.
     pub(crate) async fn window(folder: &TempDir) -> anyhow::Result<Window> {
-        let options = Options { data_dir: Some(folder.path().to_owned()), ..Options::default() };
+        Self::window_in(folder, Vec::new()).await
+    }
+
+    async fn window_in(folder: &TempDir, env: Vec<(String, String)>) -> anyhow::Result<Window> {
+        let options = Options { data_dir: Some(folder.path().to_owned()), env };
         let window = Window::open_with(options).await?;
         window
             .element("[data-testid=server-row][data-state=ready]")

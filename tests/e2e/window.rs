@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `start` | the window opens and draws |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
+//! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
 //! | `screenshots` | the pictures of the README, taken anew |
 
 mod audiences;
+mod consent;
 mod screenshots;
 mod stage;
 mod start;
