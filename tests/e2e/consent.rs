@@ -38,7 +38,8 @@ async fn press(window: &Window, id: &str) -> anyhow::Result<()> {
 /// Waits until the View has its answer, and it begins so.
 async fn answered(window: &Window, start: &str) -> anyhow::Result<()> {
     let script = "return document.getElementById('actions-status').textContent";
-    let wait = window.until(&format!("the View says \"{start}\""), async || {
+    let what = format!("the View says \"{start}\"");
+    let wait = window.until(&what, async || {
         Ok(window.run(script).await?.as_str().is_some_and(|it| it.starts_with(start)))
     });
     window.in_view("[data-testid=view-frame]", wait).await
@@ -132,9 +133,7 @@ async fn what_a_view_keeps_before_the_model_is_asked_once_listed_and_taken_back(
     // Taking it back needs no question.
     press(window, "tell-model").await?;
     answered(window, "The model is no longer told").await?;
-    window
-        .until("the View's context is no longer listed", async || Ok(doors(window).await? == 0))
-        .await?;
+    window.until("the View's context is no longer listed", async || Ok(doors(window).await? == 0)).await?;
     let body = next_body(&stage).await?;
     assert!(!body.contains(TOLD), "{body}");
     stage.window.close().await

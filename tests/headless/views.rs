@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 use usher_engine::{Mode, ledger::LedgerEntry};
-use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Opened, ViewReply};
+use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, ItemBody, Opened, ViewReply};
 use usher_tests::{
     canaries::fresh_seed,
     scripted_model::{ScriptedModel, call, say, text_of},
@@ -211,6 +211,55 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
         A-WISH
         What does it show?"#]]
     .assert_eq(&texts[since..].join("\n"));
+}
+
+#[tokio::test]
+async fn x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_by_the_view() {
+    let scene = Scene::open(Vec::new(), &[]).await;
+    let host = &scene.stage.host;
+    let context = |it: &str| json!({"content": [{"type": "text", "text": it}]});
+    let shown = async || {
+        let opened = host.open_conversation(&scene.conversation).await.unwrap();
+        let doors = opened.items.into_iter().filter(|it| matches!(it.body, ItemBody::Door(_)));
+        doors.map(|it| (it.id, it.text)).collect::<Vec<_>>()
+    };
+    for (method, params) in [
+        ("ui/update-model-context", context("FIRST")),
+        ("ui/message", json!({"role": "user", "content": context("WISH")["content"]})),
+        ("ui/update-model-context", context("SECOND")),
+    ] {
+        scene.ask(method, &params).await;
+    }
+    let [(wish, _), (second, text)] = <[_; 2]>::try_from(shown().await).unwrap();
+    assert_eq!(text, "SECOND", "the last context stands for the one before");
+    host.take_back(&scene.conversation, &wish).await.unwrap();
+    scene
+        .stage
+        .told(|event| {
+            matches!(event, HostEvent::ItemRemoved { item_id, .. } if *item_id == wish).then_some(())
+        })
+        .await;
+    scene.ask("ui/update-model-context", &json!({"content": []})).await;
+    scene
+        .stage
+        .told(|event| {
+            matches!(event, HostEvent::ItemRemoved { item_id, .. } if *item_id == second).then_some(())
+        })
+        .await;
+    assert_eq!(shown().await, []);
+    assert!(host.take_back(&scene.conversation, &wish).await.is_err(), "it is gone already");
+    let opened = scene.stage.turn(&scene.conversation, "And now?").await;
+    let received = String::from_utf8(scene.model.received()[2].body.clone()).unwrap();
+    assert!(!["FIRST", "SECOND", "WISH"].iter().any(|it| received.contains(it)), "{received}");
+    let closed = opened.ledger.iter().filter(|it| matches!(it.entry, LedgerEntry::DoorClosed { .. }));
+    expect![[r#"
+        what a View keeps as context, show_dashboard, call 1 taken back from the model: the View took it back
+        a View's message, show_dashboard, call 1 taken back from the model: you took it back
+        what a View keeps as context, show_dashboard, call 1 taken back from the model: the View took it back"#]]
+    .assert_eq(&closed.map(|it| { let line = it.entry.line(); format!("{}: {}", line.text, line.reasons.join(", ")) }).collect::<Vec<_>>().join("\n"));
+    // What the user wrote is no door.
+    let typed = opened.items.iter().find(|it| it.body == ItemBody::User).unwrap();
+    assert!(host.take_back(&scene.conversation, &typed.id).await.is_err());
 }
 
 #[tokio::test]

@@ -179,6 +179,10 @@ impl Commands for Usher {
         Ok(self.host.show_the_model(&conversation_id, &handle).await?)
     }
 
+    async fn take_back(&self, conversation_id: String, item_id: String) -> Result<(), ApiError> {
+        Ok(self.host.take_back(&conversation_id, &item_id).await?)
+    }
+
     async fn save_server(
         &self,
         server_id: Option<String>,

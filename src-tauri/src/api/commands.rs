@@ -88,6 +88,8 @@ commands! {
     preview_selection { conversation_id: String } -> Vec<SelectionPreview>;
     /// Shows an output to the model: a user's action, recorded as such (rule H25).
     show_the_model { conversation_id: String, handle: String } -> ();
+    /// Takes out of the model's context what the user or a View put there, from the next request on (rule H25).
+    take_back { conversation_id: String, item_id: String } -> ();
 
     /// Adds or changes a server.
     save_server { server_id: Option<String>, name: String, command: String, args: Vec<String>, env: Vec<(String, String)> } -> String;

@@ -140,6 +140,7 @@ impl Board {
             UiEvent::ServerChanged { .. }
             | UiEvent::ServerRemoved { .. }
             | UiEvent::ItemChanged { .. }
+            | UiEvent::ItemRemoved { .. }
             | UiEvent::TextAppended { .. }
             | UiEvent::TurnChanged { .. }
             | UiEvent::LedgerAppended { .. }
@@ -188,6 +189,9 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::ConversationRemoved(conversation_id) => UiEvent::ConversationRemoved { conversation_id },
         HostEvent::Item { conversation_id, item, call } => {
             UiEvent::ItemChanged { conversation_id, item: view::item(host, item, call.map(|it| *it)).await }
+        }
+        HostEvent::ItemRemoved { conversation_id, item_id } => {
+            UiEvent::ItemRemoved { conversation_id, item_id }
         }
         HostEvent::Text { conversation_id, item_id, offset, text } => {
             let offset = u32::try_from(offset).unwrap_or(u32::MAX);

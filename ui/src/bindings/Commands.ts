@@ -36,6 +36,7 @@ export interface Commands {
   cancel_call: { payload: { call_id: string; }; answer: null };
   preview_selection: { payload: { conversation_id: string; }; answer: Array<SelectionPreview> };
   show_the_model: { payload: { conversation_id: string; handle: string; }; answer: null };
+  take_back: { payload: { conversation_id: string; item_id: string; }; answer: null };
   save_server: { payload: { server_id: string | null; name: string; command: string; args: Array<string>; env: Array<[string, string]>; }; answer: string };
   remove_server: { payload: { server_id: string; }; answer: null };
   enable_server: { payload: { server_id: string; enabled: boolean; }; answer: null };

@@ -172,6 +172,10 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       });
       return null;
     },
+    take_back({ conversation_id, item_id }) {
+      turns.removeItem(conversation_id, item_id);
+      return null;
+    },
     save_server({ server_id, name, command, args }) {
       const id = server_id ?? `s${world.fresh()}`;
       const before = world.servers.find((s) => s.id === id);

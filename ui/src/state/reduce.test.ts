@@ -115,6 +115,12 @@ describe("an item", () => {
     expect(items(before)[1]?.kind).toMatchObject({ text: "" });
   });
 
+  it("goes away alone", () => {
+    const before = [note("a", 1), note("b", 2)].map(changed).reduce(reduce, start());
+    const after = reduce(before, { type: "item_removed", conversation_id: "c1", item_id: "a" });
+    expect(items(after)).toEqual([items(before)[1]]);
+  });
+
   it("of a conversation that is not open leaves no trace", () => {
     const state = start();
     expect(reduce(state, { type: "item_changed", conversation_id: "c2", item: note("a", 1) })).toBe(state);

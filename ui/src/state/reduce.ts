@@ -84,6 +84,11 @@ export function reduce(state: AppState, event: UiEvent): AppState {
         ...c,
         items: placeItem(c.items, event.item),
       }));
+    case "item_removed":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        items: c.items.filter((item) => item.id !== event.item_id),
+      }));
     case "text_appended":
       return inConversation(state, event.conversation_id, (c) => ({
         ...c,

@@ -129,6 +129,15 @@ pub enum LedgerEntry {
         /// Opens the very bytes.
         handle: Option<String>,
     },
+    /// What a door let in was taken out again, from the next request on (H25).
+    DoorClosed {
+        /// Who received it.
+        from: Consumer,
+        /// What it was.
+        what: String,
+        /// Who took it out, as a sentence.
+        why: String,
+    },
     /// Something was left out or shortened so that a request fits its model.
     Abridged {
         /// What, a sentence each.
@@ -250,6 +259,12 @@ impl LedgerEntry {
                 reasons: door_reason(door),
                 handle: handle.clone(),
                 ..plain(Kind::Door, format!("{what} to {}", to.name()))
+            },
+            Self::DoorClosed { from, what, why } => Line {
+                rule: Some(Rule::H25),
+                audience: Some(audience_for(*from)),
+                reasons: vec![why.clone()],
+                ..plain(Kind::Door, format!("{what} taken back from {}", from.name()))
             },
             Self::Abridged { what } => {
                 let text = "the request was shortened to fit the model";

@@ -5,6 +5,7 @@
 
 mod approval;
 mod call;
+mod doors;
 mod event;
 mod history;
 mod live;

@@ -58,6 +58,8 @@ pub enum UiEvent {
     ConversationRemoved { conversation_id: String },
     /// An item is new, or replaces the one with its id.
     ItemChanged { conversation_id: String, item: Item },
+    /// An item is gone.
+    ItemRemoved { conversation_id: String, item_id: String },
     /// Text to append to an assistant item that is streaming.
     /// `offset` is where it begins in the item's text, in UTF-16 units, so that text which is there already is not doubled.
     TextAppended { conversation_id: String, item_id: String, offset: u32, text: String },

@@ -117,4 +117,12 @@ describe("the transcript", () => {
     layout.resize({ height: 1800 });
     expect(layout.fromEnd).toBe(0);
   });
+
+  it("takes back what a door let in", async () => {
+    const { store } = await stage();
+    await store.ask("show_the_model", { conversation_id: "c2", handle: "h" });
+    await vi.waitFor(() => expect(screen.getByTestId("item-door")).toBeTruthy());
+    await userEvent.click(screen.getByRole("button", { name: "Take back" }));
+    await vi.waitFor(() => expect(screen.queryByTestId("item-door")).toBeNull());
+  });
 });

@@ -135,6 +135,14 @@ export class DemoTurn {
     this.#turn(place.conversationId, { kind: "idle" });
   }
 
+  /** Takes an entry out. */
+  removeItem(conversationId: string, itemId: string): void {
+    const c = this.world.conversations.get(conversationId);
+    if (c === undefined) return;
+    this.world.conversations.set(conversationId, { ...c, items: c.items.filter((it) => it.id !== itemId) });
+    this.world.emit({ type: "item_removed", conversation_id: conversationId, item_id: itemId });
+  }
+
   /** Adds an entry and answers its id. */
   addItem(conversationId: string, kind: ItemKind): string {
     const c = this.world.conversations.get(conversationId);

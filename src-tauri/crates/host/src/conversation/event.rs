@@ -30,6 +30,13 @@ pub enum HostEvent {
         /// The call that it shows.
         call: Option<Box<CallRecord>>,
     },
+    /// An entry is gone.
+    ItemRemoved {
+        /// The conversation.
+        conversation_id: String,
+        /// The entry.
+        item_id: String,
+    },
     /// Text was appended to an answer, and is on disk.
     Text {
         /// The conversation.

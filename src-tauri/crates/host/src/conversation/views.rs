@@ -402,15 +402,13 @@ impl Host {
     ) {
         if kind == DoorKind::ViewContext {
             let old = live.with(|it| {
-                let is_old = |item: &super::ItemRecord| {
+                let is_old = |item: &&super::ItemRecord| {
                     matches!(&item.body, ItemBody::Door(door) if door.kind == kind && door.call_id == call.id)
                 };
-                let old = it.items.iter().find(|item| is_old(item)).map(|it| it.id.clone());
-                it.items.retain(|item| !is_old(item));
-                old
+                it.items.iter().find(is_old).map(|it| it.id.clone())
             });
             if let Some(old) = old {
-                self.keep_writing(self.store().delete_item(old));
+                self.close_door(live, &old, "the View took it back");
             }
             if text.is_empty() {
                 return;
