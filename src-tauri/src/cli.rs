@@ -110,6 +110,7 @@ fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
     let options = crate::api::UsherOptions {
         data_dir: global.data.clone(),
         consumers: Consumers::WINDOW,
+        by_command: false,
         own_program: session::own_program(),
     };
     let opened = runtime.block_on(crate::api::Usher::open(options));

@@ -174,6 +174,7 @@ pub(crate) async fn prepare(folder: PathBuf, args: Vec<String>, theme: &str) -> 
         data_dir: folder,
         own_program: usher_tests::window::binary()?.display().to_string(),
         consumers: Consumers::WINDOW,
+        by_command: false,
         connection: ConnectionOptions::default(),
         store: StoreOptions::default(),
         patience: Patience::default(),

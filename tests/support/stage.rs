@@ -442,6 +442,7 @@ fn options(data_dir: PathBuf, setting: &Setting) -> HostOptions {
     // Ids of one run must not be those of an earlier one on the same folder.
     let run = uuid::Uuid::now_v7().simple().to_string();
     HostOptions {
+        by_command: false,
         data_dir,
         own_program: String::new(),
         consumers: setting.consumers,

@@ -31,6 +31,8 @@ pub struct UsherOptions {
     pub consumers: Consumers,
     /// This program.
     pub own_program: String,
+    /// Whether the command line opens it.
+    pub by_command: bool,
 }
 
 impl UsherOptions {
@@ -45,6 +47,7 @@ impl UsherOptions {
         HostOptions {
             data_dir: self.folder(),
             own_program: self.own_program.clone(),
+            by_command: self.by_command,
             consumers: self.consumers,
             connection: usher_host::connection::ConnectionOptions::default(),
             store: usher_host::store::StoreOptions::default(),

@@ -73,6 +73,7 @@ pub(super) fn summary(it: Summary) -> view::ConversationSummary {
         message_count: it.message_count,
         mode: mode(it.mode),
         model_id: it.model_id,
+        by_command: it.by_command,
         busy: it.busy,
     }
 }
@@ -308,7 +309,9 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
             why_not: None,
             resource_uri: it.resource_uri,
         }),
-        elapsed_ms: call.ended_ms.map(|end| u64::try_from(end - call.started_ms).unwrap_or_default()),
+        elapsed_ms: call
+            .ended_ms
+            .map(|end| u64::try_from(end - call.started_ms - call.waited_ms).unwrap_or_default()),
         call_id: call.id,
         server_id: call.server_id,
         server_name: call.server_name,

@@ -119,7 +119,7 @@ impl Session {
                 (Some(made.path().to_owned()), Some(made))
             }
         };
-        let options = UsherOptions { data_dir, consumers, own_program: own_program() };
+        let options = UsherOptions { data_dir, consumers, own_program: own_program(), by_command: true };
         let (host, events) = Host::open(options.host_options())
             .await
             .map_err(|error| Failure::new(Exit::Unreachable, error.to_string()))?;

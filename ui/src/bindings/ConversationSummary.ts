@@ -10,6 +10,10 @@ export type ConversationSummary = { id: string, title: string,
  */
 updated_ms: number, message_count: number, mode: ModeName, model_id: string, 
 /**
+ * Whether the command line began it.
+ */
+by_command: boolean, 
+/**
  * Whether a turn runs.
  */
 busy: boolean, };

@@ -58,6 +58,8 @@ pub struct HostOptions {
     pub data_dir: PathBuf,
     /// This program, which serves the sample server as `sample-server`.
     pub own_program: String,
+    /// Whether the command line opened it, so that its conversations can be told from those of the window.
+    pub by_command: bool,
     /// Who can receive outputs here.
     pub consumers: Consumers,
     /// How servers are spoken to.

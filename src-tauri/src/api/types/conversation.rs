@@ -30,6 +30,8 @@ pub struct ConversationSummary {
     pub message_count: u32,
     pub mode: ModeName,
     pub model_id: String,
+    /// Whether the command line began it.
+    pub by_command: bool,
     /// Whether a turn runs.
     pub busy: bool,
 }

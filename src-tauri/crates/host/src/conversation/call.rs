@@ -193,6 +193,7 @@ impl Host {
             state: CallState::Running(None),
             started_ms: self.now_ms(),
             ended_ms: None,
+            waited_ms: 0,
             deliveries: Vec::new(),
             withheld: Vec::new(),
             defects: Vec::new(),
@@ -332,10 +333,12 @@ impl Host {
         if order.origin == Origin::Model {
             self.set_turn(live, TurnState::Approval { call_id: call.id.clone() });
         }
+        let asked_ms = self.now_ms();
         let answer = tokio::select! {
             answer = answer => answer.ok(),
             () = order.cancel.cancelled() => None,
         };
+        call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
         let choice = answer.ok_or_else(cancelled)?;
         if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {

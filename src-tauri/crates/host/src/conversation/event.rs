@@ -108,6 +108,8 @@ pub struct Summary {
     pub mode: usher_engine::Mode,
     /// Its model.
     pub model_id: String,
+    /// Whether the command line began it.
+    pub by_command: bool,
     /// Whether a turn runs.
     pub busy: bool,
 }

@@ -140,6 +140,7 @@ impl Host {
             mode: mode_word(mode.unwrap_or(Mode::Chat)),
             model_id: model_id.unwrap_or_else(|| self.default_model()),
             custom: "[]".to_owned(),
+            by_command: self.0.options.by_command,
         };
         self.store().refusing().create_conversation(row.clone()).await?;
         let live = self.enliven(row, State::empty);
@@ -222,6 +223,7 @@ impl Host {
                     updated_ms: head.row.updated_ms,
                     message_count: head.message_count,
                     model_id: head.row.model_id,
+                    by_command: head.row.by_command,
                     busy: false,
                 },
             })
@@ -490,6 +492,7 @@ impl Live {
                 .unwrap_or(u32::MAX),
             mode: it.mode,
             model_id: it.row.model_id.clone(),
+            by_command: it.row.by_command,
             busy,
         })
     }

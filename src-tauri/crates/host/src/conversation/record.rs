@@ -150,6 +150,9 @@ pub struct CallRecord {
     pub started_ms: i64,
     /// Milliseconds since 1970.
     pub ended_ms: Option<i64>,
+    /// How long it waited for the user's answer, in milliseconds: that is no time of the tool.
+    #[serde(default)]
+    pub waited_ms: i64,
     /// What reached consumers.
     pub deliveries: Vec<DeliveryRecord>,
     /// What reached nobody.

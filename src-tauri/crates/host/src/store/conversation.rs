@@ -4,16 +4,22 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Store, StoreError, Written, open::Migration, writer::Care};
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
     version: 1,
     sql: "CREATE TABLE conversation (
             row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, created_ms INTEGER NOT NULL,
             updated_ms INTEGER NOT NULL, mode TEXT NOT NULL, model_id TEXT NOT NULL, custom TEXT NOT NULL
           ) STRICT;
           CREATE INDEX conversation_updated ON conversation (updated_ms);",
-}];
+    },
+    Migration {
+        version: 2,
+        sql: "ALTER TABLE conversation ADD COLUMN by_command INTEGER NOT NULL DEFAULT 0;",
+    },
+];
 
-const COLUMNS: &str = "id, title, created_ms, updated_ms, mode, model_id, custom";
+const COLUMNS: &str = "id, title, created_ms, updated_ms, mode, model_id, custom, by_command";
 
 /// A conversation without its items.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +38,8 @@ pub struct ConversationRow {
     pub model_id: String,
     /// The choices of Custom mode, as JSON.
     pub custom: String,
+    /// Whether the command line began it.
+    pub by_command: bool,
 }
 
 /// A conversation in the list.
@@ -49,8 +57,8 @@ impl Store {
         self.write(move |connection| {
             connection
                 .execute(
-                    "INSERT INTO conversation (id, title, created_ms, updated_ms, mode, model_id, custom)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    "INSERT INTO conversation (id, title, created_ms, updated_ms, mode, model_id, custom, by_command)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     params![
                         row.id,
                         row.title,
@@ -58,7 +66,8 @@ impl Store {
                         row.updated_ms,
                         row.mode,
                         row.model_id,
-                        row.custom
+                        row.custom,
+                        row.by_command
                     ],
                 )
                 .map(drop)
@@ -112,7 +121,7 @@ impl Store {
                  FROM conversation ORDER BY updated_ms DESC, row DESC"
             ))?;
             query
-                .query_map([], |row| Ok(ConversationHead { row: row_of(row)?, message_count: row.get(7)? }))?
+                .query_map([], |row| Ok(ConversationHead { row: row_of(row)?, message_count: row.get(8)? }))?
                 .collect()
         })
         .await
@@ -128,5 +137,6 @@ fn row_of(row: &Row<'_>) -> rusqlite::Result<ConversationRow> {
         mode: row.get(4)?,
         model_id: row.get(5)?,
         custom: row.get(6)?,
+        by_command: row.get(7)?,
     })
 }

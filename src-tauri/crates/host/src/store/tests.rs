@@ -28,6 +28,7 @@ fn conversation(id: &str, title: &str) -> ConversationRow {
         mode: "chat".into(),
         model_id: "m".into(),
         custom: "[]".into(),
+        by_command: false,
     }
 }
 
