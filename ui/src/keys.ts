@@ -3,6 +3,7 @@ export type WindowAct =
   | { kind: "new" }
   | { kind: "search" }
   | { kind: "settings" }
+  | { kind: "question" }
   | { kind: "tab"; index: number }
   | { kind: "pane"; back: boolean };
 
@@ -17,6 +18,8 @@ export function windowKey(
       return { kind: "new" };
     case "k":
       return { kind: "search" };
+    case "j":
+      return { kind: "question" };
     case ",":
       return { kind: "settings" };
     case "1":

@@ -96,6 +96,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         message_count: 0,
         mode: mode ?? "chat",
         model_id: model_id ?? "demo",
+        by_command: false,
         busy: false,
       } as const;
       world.conversations.set(id, {

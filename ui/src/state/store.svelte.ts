@@ -15,6 +15,8 @@ export type InspectorTab = "routing" | "context" | "wire" | "script";
 const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
 const OPEN_TRIES = 3;
+/** Commands after which a conversation is worth keeping. */
+const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "call_tool", "run_script", "rename_conversation"]);
 
 /**
  * What the components read and do. It holds the reduced state and the window's own choices
@@ -51,6 +53,11 @@ export class Store {
     this.calls.find((c) => c.call_id === this.pickedCallId) ?? this.calls.at(-1) ?? null,
   );
 
+  /** The calls that wait for the user, oldest first. */
+  waiting: readonly ToolCallView[] = $derived(this.calls.filter((call) => call.state.kind === "awaiting_approval"));
+  /** Whether something was written for a conversation and not sent yet; said by whoever keeps it. */
+  holdsDraft: (conversationId: string) => boolean = () => false;
+
   readonly #platform: Platform;
   readonly #viewListeners = new Map<string, Set<(messageJson: string) => void>>();
   /** What was said to a View before its frame listened. */
@@ -58,6 +65,8 @@ export class Store {
   #viewsOpening = 0;
   /** Events seen for a conversation while it is being opened. */
   readonly #opening = new Map<string, number>();
+  /** Conversations in which something was begun here, also if no event of it came yet. */
+  readonly #used = new Set<string>();
   #generation = 0;
   #noticeCount = 0;
 
@@ -65,22 +74,22 @@ export class Store {
     this.#platform = platform;
   }
 
-  /** Subscribes and opens the newest conversation. */
+  /** Subscribes and opens the newest conversation of the window; there is always one. */
   async start(): Promise<void> {
     await this.#subscribe(null);
-    const newest = this.state?.conversations[0];
-    if (this.conversationId === null && newest !== undefined) await this.openConversation(newest.id);
+    if (this.conversationId === null && this.state !== null) await this.#openNewest();
   }
 
   /** Asks the host; a refusal is thrown as an `ApiError`. */
   rpc<K extends CommandName>(cmd: K, payload: PayloadOf<K>): Promise<AnswerOf<K>> {
+    if ("conversation_id" in payload && USES.has(cmd)) this.#used.add(payload.conversation_id);
     return this.#platform.rpc(cmd, payload);
   }
 
   /** Asks the host; a refusal becomes a notice and the answer is `null`. */
   async ask<K extends CommandName>(cmd: K, payload: PayloadOf<K>): Promise<AnswerOf<K> | null> {
     try {
-      return await this.#platform.rpc(cmd, payload);
+      return await this.rpc(cmd, payload);
     } catch (thrown) {
       this.report(thrown);
       return null;
@@ -107,8 +116,13 @@ export class Store {
 
   /** Shows a conversation, reading it whole if it is not here yet. */
   async openConversation(id: string): Promise<void> {
+    const left = this.conversation;
     this.conversationId = id;
     this.pickedCallId = null;
+    // Nobody looks for a conversation in which nothing was said.
+    if (left !== null && left.summary.id !== id && this.#isUnused(left)) {
+      void this.ask("delete_conversation", { conversation_id: left.summary.id });
+    }
     if (this.state?.open[id] === undefined) await this.#read(id);
   }
 
@@ -118,8 +132,9 @@ export class Store {
     await this.openConversation(id);
   }
 
-  /** Starts a conversation and shows it. */
+  /** Starts a conversation and shows it; one in which nothing was said yet is as good as new. */
   async newConversation(): Promise<void> {
+    if (this.conversation !== null && this.conversation.summary.mode === "chat" && this.#isUnused(this.conversation)) return;
     const current = this.conversation?.summary ?? null;
     const summary = await this.ask("create_conversation", {
       mode: null,
@@ -248,8 +263,18 @@ export class Store {
 
   #showNewest(): void {
     this.conversationId = null;
-    const newest = this.state?.conversations[0];
-    if (newest !== undefined) void this.openConversation(newest.id);
+    void this.#openNewest();
+  }
+
+  /** What the command line left is opened when it is chosen, not by itself. */
+  async #openNewest(): Promise<void> {
+    const newest = this.state?.conversations.find((one) => !one.by_command);
+    if (newest !== undefined) await this.openConversation(newest.id);
+    else await this.newConversation();
+  }
+
+  #isUnused({ summary, items, custom }: ConversationView): boolean {
+    return items.length === 0 && custom.length === 0 && !summary.busy && !this.#used.has(summary.id) && !this.holdsDraft(summary.id);
   }
 
   /**

@@ -45,6 +45,7 @@ export function createEditor(parent: HTMLElement, doors: EditorDoors): ScriptEdi
           ]),
         ),
         lineNumbers(),
+        EditorView.lineWrapping,
         history(),
         drawSelection(),
         highlightSpecialChars(),

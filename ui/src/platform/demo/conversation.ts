@@ -180,6 +180,7 @@ export function demoConversations(now: number): ConversationView[] {
       message_count: i === 0 ? 12 : 4,
       mode: "chat",
       model_id: "llama",
+      by_command: false,
       busy: i === 0,
     };
     const view: ConversationView = {
