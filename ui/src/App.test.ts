@@ -2,11 +2,35 @@ import { render, screen, waitFor, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
 import App from "./App.svelte";
+import { scriptMemory } from "./features/scripting/memory.svelte";
+import { demoCall } from "./platform/demo/conversation";
 import { fakePlatform, type FakeOptions } from "./platform/fake";
 import { Store } from "./state/store.svelte";
 
-async function open(options: FakeOptions = {}) {
-  const platform = fakePlatform({ stepMs: 1, ...options });
+function open(options: FakeOptions = {}) {
+  return openWith(fakePlatform({ stepMs: 1, ...options }));
+}
+
+/** A quiet conversation with the caret in its composer, and what lets a call in it wait for the user. */
+async function questioned(origin: "model" | "script" = "model") {
+  const { platform, store } = await open();
+  await store.openConversation("c2");
+  await waitFor(() => expect(store.conversation?.summary.id).toBe("c2"));
+  screen.getByTestId("composer-input").focus();
+  const call = demoCall(1, "search_customers", { call_id: "asked-1", origin, state: { kind: "awaiting_approval", why: "New." } });
+  const turns = platform.world;
+  const ask = () =>
+    turns.emit({ type: "item_changed", conversation_id: "c2", item: { id: "asked", seq: 900, at_ms: 0, kind: { kind: "tool_call", call } } });
+  platform.rpc = ((rpc) => (cmd, payload) => {
+    if (cmd !== "answer_approval") return rpc(cmd, payload);
+    const refused = { ...call, state: { kind: "refused" } } as const;
+    turns.emit({ type: "item_changed", conversation_id: "c2", item: { id: "asked", seq: 900, at_ms: 0, kind: { kind: "tool_call", call: refused } } });
+    return Promise.resolve(null as never);
+  })(platform.rpc);
+  return { platform, store, ask };
+}
+
+async function openWith(platform: ReturnType<typeof fakePlatform>) {
   const store = new Store(platform);
   await store.start();
   window.innerWidth = 1280;
@@ -99,11 +123,87 @@ describe("the window", () => {
   it("offers the tour once, and Esc ends it for good", async () => {
     const { store } = await open({ firstRun: true });
     expect(screen.getByTestId("tour").textContent).toContain("Ask, and a tool is called");
+    // At the first start the caret is in the composer; the tour is within reach and Esc ends it from anywhere.
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+    screen.getByTestId("tour").focus();
     await userEvent.keyboard("{ArrowRight}{ArrowRight}");
     expect(screen.getByTestId("tour").textContent).toContain("See what the model read");
     await userEvent.keyboard("{Escape}");
     await waitFor(() => expect(screen.queryByTestId("tour")).toBeNull());
     expect(store.state?.settings.tour_done).toBe(true);
+  });
+
+  it("has a conversation at the first start, and can be written in at once", async () => {
+    const platform = fakePlatform({ stepMs: 1, firstRun: true });
+    for (const [id, one] of platform.world.conversations) {
+      const summary = { ...one.summary, by_command: true };
+      if (id === "c2") platform.world.conversations.set(id, { ...one, summary });
+      else platform.world.conversations.delete(id);
+    }
+    const { store } = await openWith(platform);
+    // What the command line left is marked and not opened by itself.
+    expect(store.conversation?.items).toEqual([]);
+    expect(rows()).toEqual(["New conversation", expect.stringContaining("command")]);
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+    await userEvent.keyboard("Hello{Escape}");
+    expect(screen.getByTestId<HTMLTextAreaElement>("composer-input").value).toBe("Hello");
+    await waitFor(() => expect(screen.queryByTestId("tour")).toBeNull());
+  });
+
+  it("keeps no conversation in which nothing was written, and every other", async () => {
+    const { store } = await open();
+    await userEvent.keyboard("{Control>}n{/Control}");
+    await waitFor(() => expect(rows()).toHaveLength(6));
+    await userEvent.keyboard("{Control>}n{/Control}");
+    expect(rows()).toHaveLength(6);
+    await store.openConversation("c2");
+    await waitFor(() => expect(rows()).toHaveLength(5));
+    await userEvent.keyboard("{Control>}n{/Control}");
+    await waitFor(() => expect(rows()).toHaveLength(6));
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+    await userEvent.keyboard("a thought");
+    await store.openConversation("c2");
+    await waitFor(() => expect(store.conversation?.summary.id).toBe("c2"));
+    expect(rows()).toHaveLength(6);
+  });
+
+  it("gives a question the focus, and goes back to the composer when it is answered", async () => {
+    const { ask } = await questioned();
+    ask();
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("approval-once")));
+    expect(screen.getByTestId("question-news").textContent).toContain("The focus is on Allow once.");
+    // What was meant for the composer answers nothing, and a key that is held answers nothing either.
+    await userEvent.keyboard("{Enter}");
+    expect(screen.getByTestId("approval-once")).toBeTruthy();
+    await userEvent.keyboard("so");
+    expect(screen.getByTestId<HTMLTextAreaElement>("composer-input").value).toContain("o");
+    await userEvent.keyboard("{Control>}j{/Control}");
+    expect(document.activeElement).toBe(screen.getByTestId("approval-once"));
+    await userEvent.click(screen.getByTestId("approval-refuse"));
+    await waitFor(() => expect(screen.queryByTestId("approval-once")).toBeNull());
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+  });
+
+  it("takes the focus from nothing that is being written, and says the key", async () => {
+    const { ask } = await questioned();
+    await userEvent.keyboard("half a sent");
+    ask();
+    await waitFor(() => expect(screen.getByTestId("question-news").textContent).toContain("Ctrl+J goes to the question."));
+    expect(document.activeElement).toBe(screen.getByTestId("composer-input"));
+    await userEvent.click(screen.getByTestId("go-to-question"));
+    expect(document.activeElement).toBe(screen.getByTestId("approval-once"));
+  });
+
+  it("says in the Script pane that the script waits, and goes to its question", async () => {
+    const { store, platform, ask } = await questioned("script");
+    platform.rpc = ((rpc) => (cmd, payload) => (cmd === "run_script" ? Promise.resolve("run-1" as never) : rpc(cmd, payload)))(platform.rpc);
+    await userEvent.keyboard("{Control>}4{/Control}");
+    scriptMemory(store.conversationId!).runId = "run-1";
+    screen.getByTestId("inspector-tab-script").focus();
+    ask();
+    expect((await screen.findByTestId("script-asked")).textContent).toContain("waits for your answer");
+    await userEvent.click(screen.getByTestId("script-question"));
+    expect(document.activeElement).toBe(screen.getByTestId("approval-once"));
   });
 
   it("says what happened when there is no host", async () => {

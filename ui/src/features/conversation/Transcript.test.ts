@@ -50,6 +50,23 @@ class Layout {
   }
 }
 
+it("says once that a model failed, with one way to try again", async () => {
+  const store = new Store(fakePlatform({ now: () => 1_800_000_000_000, stepMs: 1 }));
+  await store.start();
+  await store.openConversation("c2");
+  render(TranscriptStage, { store });
+  const open = store.state!.open.c2!;
+  const kind = { kind: "assistant", text: "", state: { kind: "broken", why: "Nothing answers." }, model: "m", usage: null } as const;
+  const items = [...open.items, { id: "late", seq: 900, at_ms: 0, kind }];
+  const turn = { kind: "failed", what: "Nothing answers.", safe: "Your message is saved.", todo: "Start it.", can_retry: true } as const;
+  store.state = { ...store.state!, open: { ...store.state!.open, c2: { ...open, items, turn } } };
+  await tick();
+  const said = screen.getByTestId("transcript").textContent ?? "";
+  expect(said.match(/Nothing answers/g)).toHaveLength(1);
+  expect(said).not.toContain("What came is kept");
+  expect(screen.getAllByRole("button", { name: "Try again" })).toHaveLength(1);
+});
+
 let layout: Layout;
 
 async function stage() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { demoServers } from "../../platform/demo/servers";
 import { errorLine, exampleScript, readDeclarations } from "./declarations";
 
 const TEXT = `/** An integer. */
@@ -55,6 +56,22 @@ describe("exampleScript", () => {
   it("calls a tool that is there, with what it needs", () => {
     expect(exampleScript(readDeclarations(TEXT))).toContain('await tools.my_weather.get_forecast({ city: "", unit: "c" });');
     expect(exampleScript(readDeclarations(TEXT).slice(1))).toContain('await tools.sample.search_customers({ query: "Globex" });');
+  });
+
+  it("takes the arguments from the tool's own schema, its examples first", () => {
+    const only = readDeclarations(TEXT).slice(1);
+    const views = (schema: object) => {
+      const server = demoServers()[0]!;
+      const tools = [{ ...server.tools[0]!, name: "search_customers", input_schema_json: JSON.stringify(schema) }];
+      return [{ ...server, tools }];
+    };
+    const call = (schema: object) => /search_customers\((.*)\);/.exec(exampleScript(only, views(schema)))?.[1];
+    expect(call({ required: ["query", "limit"], properties: { query: { type: "string" }, limit: { type: "integer", minimum: 5 } } })).toBe(
+      '{ query: "Globex", limit: 5 }',
+    );
+    expect(call({ required: ["a-b"], properties: { "a-b": { type: "string", examples: ["x"] } } })).toBe('{ "a-b": "x" }');
+    expect(call({ examples: [{ query: "Initech" }] })).toBe('{ query: "Initech" }');
+    expect(call({ properties: { page: { type: "integer" } } })).toBe("");
   });
 
   it("says what to do when there is none", () => {
