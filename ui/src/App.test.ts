@@ -167,6 +167,15 @@ describe("the window", () => {
     expect(rows()).toHaveLength(6);
   });
 
+  it("keeps no empty conversation that was left while it was still being read", async () => {
+    const { store } = await open();
+    const started = store.newConversation();
+    await waitFor(() => expect(rows()).toHaveLength(6));
+    await store.openConversation("c2");
+    await started;
+    await waitFor(() => expect(rows()).toHaveLength(5));
+  });
+
   it("gives a question the focus, and goes back to the composer when it is answered", async () => {
     const { ask } = await questioned();
     ask();

@@ -116,14 +116,13 @@ export class Store {
 
   /** Shows a conversation, reading it whole if it is not here yet. */
   async openConversation(id: string): Promise<void> {
-    const left = this.conversation;
+    const left = this.conversationId;
     this.conversationId = id;
     this.pickedCallId = null;
-    // Nobody looks for a conversation in which nothing was said.
-    if (left !== null && left.summary.id !== id && this.#isUnused(left)) {
-      void this.ask("delete_conversation", { conversation_id: left.summary.id });
-    }
+    if (left !== null && left !== id) this.#leave(left);
     if (this.state?.open[id] === undefined) await this.#read(id);
+    // It may have been left while it was read.
+    if (this.conversationId !== id) this.#leave(id);
   }
 
   /** Shows a conversation where one of its items stands. */
@@ -271,6 +270,12 @@ export class Store {
     const newest = this.state?.conversations.find((one) => !one.by_command);
     if (newest !== undefined) await this.openConversation(newest.id);
     else await this.newConversation();
+  }
+
+  /** Nobody looks for a conversation in which nothing was said. */
+  #leave(id: string): void {
+    const left = this.state?.open[id];
+    if (left !== undefined && this.#isUnused(left)) void this.ask("delete_conversation", { conversation_id: id });
   }
 
   #isUnused({ summary, items, custom }: ConversationView): boolean {
