@@ -193,7 +193,14 @@ const TABLE: &[(&str, &[&str])] = &[
             "p08_a_view_calls_an_app_only_tool_and_receives_its_own_output",
         ],
     ),
-    ("X5", &["x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door", "messages_and_context"]),
+    (
+        "X5",
+        &[
+            "x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door",
+            "x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_by_the_view",
+            "messages_and_context",
+        ],
+    ),
     (
         "X6",
         &[

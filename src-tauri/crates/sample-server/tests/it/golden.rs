@@ -132,8 +132,10 @@ async fn the_view_and_the_linked_picture_can_be_read() {
     for id in ["view-status", "view-rows", "view-received", "refresh"] {
         assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
     }
-    // One self-contained file: nothing in it is fetched.
-    assert!(!html.contains("src=") && !html.contains("https://") && !html.contains("@import"));
+    // One self-contained file: nothing in it is fetched. The one address is what it asks the host to open.
+    assert!(!html.contains("src=") && !html.contains("url(") && !html.contains("@import"));
+    let addresses: Vec<&str> = html.lines().filter(|it| it.contains("https://")).collect();
+    assert!(matches!(addresses[..], [one] if one.contains("ui/open-link")), "{addresses:?}");
     assert!(read[1]["contents"][0]["blob"].as_str().unwrap().starts_with("iVBORw0KGgo"));
 }
 

@@ -187,7 +187,9 @@ async fn a_server_that_cannot_start_is_left_alone() {
 async fn host_that_is_killed() {
     use std::io::Write;
     let (connection, _events) = open_child(&server(STUBBORN)).await;
-    let pids = ask(&connection.unwrap()).await;
+    // It stays open: its end would end the server, too.
+    let connection = connection.unwrap();
+    let pids = ask(&connection).await;
     writeln!(std::io::stderr(), "pids {pids}").unwrap();
     std::future::pending::<()>().await;
 }

@@ -1,4 +1,4 @@
-import type { ModeName } from "../../bindings/ModeName";
+import type { ModeName } from "../bindings/ModeName";
 
 /** The six modes in the order of the menu, each with what it means in one line. */
 export const MODES: readonly { value: ModeName; label: string; detail: string }[] = [
