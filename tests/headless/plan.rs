@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use usher_engine::{Consumer, Mode, ledger::LedgerEntry, validation::Verdict};
 use usher_host::{
-    connection::{CallError, CallOptions, Connection, ConnectionOptions, PathSource, ServerSpec, events},
+    connection::{CallError, CallOptions, Connection, ConnectionOptions, PathSource, StdioSpec, events},
     conversation::{Channel, CustomChoice, Opened, ViewReply},
 };
 use usher_protocol::{
@@ -87,13 +87,7 @@ fn choose(tool: &str, selectors: &[Selector]) -> Vec<CustomChoice> {
 /// A connection to the sample server, below everything that selects and routes.
 async fn connection(switches: &[&str], options: ConnectionOptions) -> Connection {
     let args = std::iter::once("sample-server").chain(switches.iter().copied()).map(str::to_owned).collect();
-    let spec = ServerSpec {
-        id: SERVER.to_owned(),
-        name: SERVER.to_owned(),
-        command: CHILD.to_owned(),
-        args,
-        ..ServerSpec::default()
-    };
+    let spec = StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() }.into();
     let options = ConnectionOptions { path: PathSource::Inherited, ..options };
     let (sender, receiver) = events();
     drop(receiver);

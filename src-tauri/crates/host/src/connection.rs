@@ -6,6 +6,7 @@
 
 mod error;
 mod event;
+mod http;
 mod line;
 mod opening;
 mod process;
@@ -32,19 +33,20 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{
     RawJson, Revision,
-    codec::{CallRequest, ToolPage, WireDiagnostic, decode_tools, encode_call},
+    codec::{CallRequest, RejectedTool, ToolPage, WireDiagnostic, decode_tools, encode_call},
 };
 
 pub use self::{
-    error::{CallError, ConnectError},
+    error::{CallError, ConnectError, HttpFailure},
     event::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
     },
     opening::Greeting,
-    spec::{ConnectionOptions, PathSource, ServerSpec},
+    spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
     supervisor::{ServerState, Supervisor},
 };
 use self::{
+    http::Mirrors,
     opening::{LinkEnd, Opener},
     process::Process,
     search_path::SearchPath,
@@ -89,6 +91,8 @@ struct Inner {
     _service: RunningService<RoleClient, Client>,
     wire: Arc<Wire>,
     process: Option<Process>,
+    /// What calls repeat in headers, if there are headers.
+    mirrors: Option<Arc<Mirrors>>,
     greeting: Greeting,
     options: ConnectionOptions,
 }
@@ -103,9 +107,17 @@ impl Connection {
         options: &ConnectionOptions,
         events: EventSender,
     ) -> Result<Self, ConnectError> {
-        let path = SearchPath::of(&options.path).await;
-        let mut opener = ProcessOpener { spec, path, events: events.clone() };
-        Self::open_through(&mut opener, options, &events).await
+        match spec {
+            ServerSpec::Stdio(spec) => {
+                let path = SearchPath::of(&options.path).await;
+                let mut opener = ProcessOpener { spec, path, events: events.clone() };
+                Self::open_through(&mut opener, options, &events).await
+            }
+            ServerSpec::Http(spec) => {
+                let mut opener = HttpOpener { spec, events: events.clone() };
+                Self::open_through(&mut opener, options, &events).await
+            }
+        }
     }
 
     async fn open_through<O: Opener<Link = Link>>(
@@ -130,7 +142,7 @@ impl Connection {
         }))
         .map_err(unusable)?;
         let capabilities = serde_json::from_value(json!({})).map_err(unusable)?;
-        let Link { wire, answered, process } = link;
+        let Link { wire, answered, process, mirrors } = link;
         if greeting.revision.has_request_meta() && greeting.tells_of_tools() {
             wire.listen(&options.request_meta(greeting.revision));
         }
@@ -143,7 +155,10 @@ impl Connection {
         );
         let peer = service.peer().clone();
         let revision = greeting.revision;
-        Ok(Self(Arc::new(Inner { peer, _service: service, wire, process, greeting, options }), revision))
+        Ok(Self(
+            Arc::new(Inner { peer, _service: service, wire, process, mirrors, greeting, options }),
+            revision,
+        ))
     }
 
     /// The revision that requests are made under. Results are read under the same.
@@ -186,7 +201,14 @@ impl Connection {
         let mut defects = Vec::new();
         for result in self.pages("tools/list").await? {
             let (page, more) = decode_tools(self.revision(), &result)?;
-            all.tools.extend(page.tools);
+            for tool in page.tools {
+                match self.0.mirrors.as_ref().map_or(Ok(()), |it| it.learn(&tool.name, &tool.input_schema)) {
+                    Ok(()) => all.tools.push(tool),
+                    Err(why) => {
+                        all.rejected.push(RejectedTool { name: tool.name, rule: None, why, raw: tool.raw })
+                    }
+                }
+            }
             all.rejected.extend(page.rejected);
             defects.extend(more);
         }
@@ -300,6 +322,7 @@ impl Connection {
                 Err(CallError::Server { code: error.code, message: error.message, data: error.data })
             }
             Ok(Reply::Unreadable(why)) => Err(CallError::Unreadable { why }),
+            Ok(Reply::Failed(failure)) => Err(CallError::Http(failure)),
             Err(Ended::Known(error)) => Err(error),
             // How it ended is known a moment after its output did.
             Err(Ended::Closed) => Err(CallError::Closed { exit: self.closed().await }),
@@ -365,6 +388,7 @@ struct Link {
     wire: Arc<Wire>,
     answered: Answered,
     process: Option<Process>,
+    mirrors: Option<Arc<Mirrors>>,
 }
 
 impl LinkEnd for Link {
@@ -385,7 +409,7 @@ impl LinkEnd for Link {
 }
 
 struct ProcessOpener<'a> {
-    spec: &'a ServerSpec,
+    spec: &'a StdioSpec,
     path: SearchPath,
     events: EventSender,
 }
@@ -398,6 +422,22 @@ impl Opener for ProcessOpener<'_> {
         let (process, stdout, stdin) =
             Process::start(self.spec, &self.path, self.events.clone(), closing.clone())?;
         let (wire, answered) = Wire::start(stdout, stdin, self.events.clone(), closing);
-        Ok(Link { wire, answered, process: Some(process) })
+        Ok(Link { wire, answered, process: Some(process), mirrors: None })
+    }
+}
+
+struct HttpOpener<'a> {
+    spec: &'a HttpSpec,
+    events: EventSender,
+}
+
+impl Opener for HttpOpener<'_> {
+    type Link = Link;
+
+    async fn open(&mut self) -> Result<Link, ConnectError> {
+        let mirrors = Arc::new(Mirrors::default());
+        let (wire, answered) =
+            http::start(self.spec, Arc::clone(&mirrors), self.events.clone(), CancellationToken::new())?;
+        Ok(Link { wire, answered, process: None, mirrors: Some(mirrors) })
     }
 }

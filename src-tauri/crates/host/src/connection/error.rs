@@ -4,6 +4,18 @@ use usher_protocol::{RawJson, codec::DecodeError};
 
 use super::event::Exit;
 
+/// A request was carried over HTTP and came to no JSON-RPC answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}{}", status.map_or_else(|| "no connection".to_owned(), |it| format!("HTTP {it}")), if detail.is_empty() { "" } else { ": " }, detail)]
+pub struct HttpFailure {
+    /// The status, if the server answered at all.
+    pub status: Option<u16>,
+    /// The start of the body, or what went wrong on the way. Untrusted.
+    pub detail: String,
+    /// What the server says about who may ask (RFC 9110, `WWW-Authenticate`).
+    pub challenge: Option<String>,
+}
+
 /// A server could not be reached. `Display` says what happened; [`ConnectError::todo`] what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
@@ -42,6 +54,12 @@ pub enum ConnectError {
         seconds: u64,
         /// The last lines of stderr.
         stderr: Vec<String>,
+    },
+    /// It could not be reached over HTTP, or answered with something that is not MCP.
+    #[error("the address did not answer as an MCP server ({failure})")]
+    Http {
+        /// What happened.
+        failure: HttpFailure,
     },
     /// It speaks other revisions.
     #[error("the server speaks {}, of which Usher speaks none", list(supported))]
@@ -86,6 +104,12 @@ impl ConnectError {
             Self::Silent { .. } => {
                 "Check that the command starts an MCP server on stdio. If it was downloading something, restart it.".to_owned()
             }
+            Self::Http { failure, .. } => match failure.status {
+                None => "Check the address, and that the server runs and can be reached from here.".to_owned(),
+                Some(401 | 403) => "The server wants to know who asks: sign in, or give a key in the server's settings.".to_owned(),
+                Some(429 | 500..) => "The server has trouble of its own. Try again later.".to_owned(),
+                Some(_) => "Check the address: MCP servers often live at a path such as /mcp.".to_owned(),
+            },
             Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
             Self::Refused { .. } | Self::BadGreeting { .. } => {
                 "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()
@@ -122,6 +146,9 @@ pub enum CallError {
         /// How long the host waited.
         seconds: u64,
     },
+    /// The way to the server failed. Whether the request took effect is not known.
+    #[error("the request was not answered ({0})")]
+    Http(HttpFailure),
     /// The answer came, but cannot be read.
     #[error("the server's answer cannot be read: {why}")]
     Unreadable {
@@ -159,7 +186,10 @@ impl CallError {
             Self::Closed { .. } => {
                 "The server is started again by itself. Check whether the action took effect before you repeat it."
             }
-            Self::Cancelled | Self::TimedOut { .. } => {
+            Self::Http(HttpFailure { status: Some(401 | 403), .. }) => {
+                "The server wants to know who asks: sign in again."
+            }
+            Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) => {
                 "Check whether the action took effect before you repeat it."
             }
             Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } => {

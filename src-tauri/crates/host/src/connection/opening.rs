@@ -14,7 +14,7 @@ use usher_protocol::{
 };
 
 use super::{
-    error::ConnectError,
+    error::{ConnectError, HttpFailure},
     event::{EventSender, Exit},
     spec::ConnectionOptions,
     wire::{Reply, Wire},
@@ -178,6 +178,10 @@ impl Opening<'_> {
         self.events.step(revision, fallback, text);
     }
 
+    fn unreachable(failure: HttpFailure) -> ConnectError {
+        ConnectError::Http { failure }
+    }
+
     fn settle(&mut self, mut greeting: Greeting) -> Greeting {
         let name = greeting.server_name.as_deref().unwrap_or("The server");
         self.step(Some(greeting.revision), false, format!("{name} speaks {}.", greeting.revision));
@@ -249,6 +253,17 @@ impl Opening<'_> {
                             Err(ConnectError::NoCommonRevision { supported: names })
                         };
                     }
+                }
+                Ok(Reply::Failed(failure)) => {
+                    if refuses_all(&failure) {
+                        return Err(Self::unreachable(failure));
+                    }
+                    self.step(
+                        None,
+                        true,
+                        format!("No answer to server/discover ({failure}); trying the handshake."),
+                    );
+                    return Ok(Probe::Legacy);
                 }
                 // Recognised errors of the modern era are no sign of an old server.
                 Ok(Reply::Error(error)) if matches!(error.code, -32021 | -32020) => {
@@ -349,6 +364,7 @@ impl Opening<'_> {
         match reply {
             Ok(Reply::Result(result)) => self.initialized(link.wire(), &result).await,
             Ok(Reply::Error(error)) => Err(refused("initialize", error)),
+            Ok(Reply::Failed(failure)) => Err(Self::unreachable(failure)),
             Ok(Reply::Unreadable(why)) => Err(ConnectError::BadGreeting { method: "initialize", why }),
             Err(_) => Err(ConnectError::ExitedAtStart { exit: link.exit().await }),
         }
@@ -391,6 +407,11 @@ impl Opening<'_> {
         let server = answer.server_info.unwrap_or_default();
         Ok(greeting(revision, server, answer.instructions, answer.capabilities))
     }
+}
+
+/// Whether a failure would meet the handshake as well, so that trying it says nothing new.
+fn refuses_all(failure: &HttpFailure) -> bool {
+    matches!(failure.status, None | Some(401 | 403 | 429 | 500..))
 }
 
 async fn wait(late: &mut Option<oneshot::Receiver<Reply>>) -> Result<Reply, oneshot::error::RecvError> {

@@ -26,7 +26,7 @@ use super::{
     event::{ConnectionEvent, EventSender, Exit, cut},
     line::read_line,
     search_path::{SearchPath, find_command},
-    spec::ServerSpec,
+    spec::StdioSpec,
 };
 
 /// How many lines of stderr are kept.
@@ -76,7 +76,7 @@ impl Drop for Process {
 impl Process {
     /// Starts a server. It is ended when `closing` is cancelled, and cancels `closing` when it ends by itself.
     pub(super) fn start(
-        spec: &ServerSpec,
+        spec: &StdioSpec,
         path: &SearchPath,
         events: EventSender,
         closing: CancellationToken,
@@ -129,7 +129,7 @@ impl Process {
     }
 }
 
-fn command(spec: &ServerSpec, path: &SearchPath) -> Result<(Command, String), ConnectError> {
+fn command(spec: &StdioSpec, path: &SearchPath) -> Result<(Command, String), ConnectError> {
     if let Some(folder) = &spec.cwd
         && !folder.is_dir()
     {

@@ -5,13 +5,18 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
 
-/// A server that is spoken to over its standard input and output.
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerSpec {
+    /// A program that is started, and spoken to over its standard input and output.
+    Stdio(StdioSpec),
+    /// An address that is spoken to over HTTP.
+    Http(HttpSpec),
+}
+
+/// A server that is spoken to over its standard input and output (2026-07-28 basic/transports/stdio).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ServerSpec {
-    /// Names it within the application.
-    pub id: String,
-    /// Names it for people.
-    pub name: String,
+pub struct StdioSpec {
     /// A program: a name that is looked up, or a path.
     pub command: String,
     /// Its arguments.
@@ -20,6 +25,28 @@ pub struct ServerSpec {
     pub env: Vec<(String, String)>,
     /// Where it runs; the host's own folder if absent.
     pub cwd: Option<PathBuf>,
+}
+
+/// A server that is spoken to over Streamable HTTP (2026-07-28 basic/transports/streamable-http), or over the HTTP with SSE that
+/// 2024-11-05 had.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HttpSpec {
+    /// The address of its one endpoint.
+    pub url: String,
+    /// Sent with every request, such as a key that the server's owner gave out.
+    pub headers: Vec<(String, String)>,
+}
+
+impl From<StdioSpec> for ServerSpec {
+    fn from(spec: StdioSpec) -> Self {
+        Self::Stdio(spec)
+    }
+}
+
+impl From<HttpSpec> for ServerSpec {
+    fn from(spec: HttpSpec) -> Self {
+        Self::Http(spec)
+    }
 }
 
 /// How the host behaves towards a server.

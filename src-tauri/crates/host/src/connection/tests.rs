@@ -106,7 +106,7 @@ impl Opener for Scripted {
         tokio::spawn(script(Far { lines: BufReader::new(reader).lines(), out: writer }));
         let (reader, writer) = tokio::io::split(near);
         let (wire, answered) = Wire::start(reader, writer, self.events.clone(), CancellationToken::new());
-        Ok(Link { wire, answered, process: None })
+        Ok(Link { wire, answered, process: None, mirrors: None })
     }
 }
 

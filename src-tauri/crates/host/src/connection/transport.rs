@@ -27,7 +27,7 @@ use usher_protocol::{
 
 use super::{
     Progress,
-    wire::{Answered, Reply, Wire},
+    wire::{Answered, Outgoing, Reply, Wire},
 };
 
 /// What travels beside a request, untouched by rmcp.
@@ -83,8 +83,8 @@ impl RawTransport {
         Self { wire, answered, unsent, unsent_ids }
     }
 
-    /// Queues a message and gives back the line that found no room.
-    fn queue(&self, item: TxJsonRpcMessage<RoleClient>) -> Result<Option<String>, Unsendable> {
+    /// Queues a message and gives back what found no room.
+    fn queue(&self, item: TxJsonRpcMessage<RoleClient>) -> Result<Option<Outgoing>, Unsendable> {
         let message = match item {
             JsonRpcMessage::Request(request) => {
                 let RequestId::Number(id) = request.id else {
@@ -110,7 +110,7 @@ impl RawTransport {
                 return Ok(None);
             }
         };
-        Ok(self.wire.queue(&message).err())
+        Ok(self.wire.queue(message).err())
     }
 }
 
@@ -145,8 +145,8 @@ impl Transport<RoleClient> for RawTransport {
         let queued = self.queue(item);
         let wire = Arc::clone(&self.wire);
         async move {
-            if let Some(line) = queued? {
-                wire.send_line(line).await;
+            if let Some(outgoing) = queued? {
+                wire.send_outgoing(outgoing).await;
             }
             Ok(())
         }

@@ -23,6 +23,7 @@ use usher_protocol::{
 
 use super::{
     Progress,
+    error::HttpFailure,
     event::{ConnectionEvent, Direction, EventSender, cut},
     line::{MAX_LINE, ReadLine, Sorted, read_line, sort},
 };
@@ -33,6 +34,8 @@ pub(super) enum Reply {
     Result(RawJson),
     Error(ErrorObject),
     Unreadable(String),
+    /// No answer, because the way to the server failed.
+    Failed(HttpFailure),
 }
 
 struct Waiting {
@@ -53,7 +56,7 @@ struct Requests {
 /// Both directions of a connection to one server.
 pub(super) struct Wire {
     requests: Mutex<Requests>,
-    outgoing: mpsc::Sender<String>,
+    outgoing: mpsc::Sender<Outgoing>,
     answered: mpsc::UnboundedSender<i64>,
     events: EventSender,
     noise: AtomicU64,
@@ -62,6 +65,13 @@ pub(super) struct Wire {
 
 /// The identifiers of requests that rmcp waits for, as they are answered. Ends with the server's output.
 pub(super) type Answered = mpsc::UnboundedReceiver<i64>;
+
+/// A message on its way to the server: what it is, and the very text that is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    pub(super) line: String,
+}
 
 /// A request that the host itself numbers; those of rmcp count up from zero.
 const FIRST_OWN_ID: i64 = 2_000_000_000;
@@ -78,6 +88,18 @@ impl Wire {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        let (wire, answers, lines) = Self::unconnected(events, closing.clone());
+        tokio::spawn(write_lines(writer, lines, closing));
+        tokio::spawn(Arc::clone(&wire).read_lines(reader));
+        (wire, answers)
+    }
+
+    /// A wire whose messages somebody else carries: takes what is to be sent from the receiver, and gives what came to
+    /// [`Wire::take_sorted`] and [`Wire::fail`].
+    pub(super) fn unconnected(
+        events: EventSender,
+        closing: CancellationToken,
+    ) -> (Arc<Self>, Answered, mpsc::Receiver<Outgoing>) {
         let (outgoing, lines) = mpsc::channel(256);
         let (answered, answers) = mpsc::unbounded_channel();
         let wire = Arc::new(Self {
@@ -86,11 +108,9 @@ impl Wire {
             answered,
             events,
             noise: AtomicU64::new(0),
-            closing: closing.clone(),
+            closing,
         });
-        tokio::spawn(write_lines(writer, lines, closing));
-        tokio::spawn(Arc::clone(&wire).read_lines(reader));
-        (wire, answers)
+        (wire, answers, lines)
     }
 
     /// Cancelled when the connection ends, by either side.
@@ -131,7 +151,7 @@ impl Wire {
             Waiting { method: method.clone(), reply, through_rmcp: false, progress: None },
         );
         let _full =
-            self.queue(&Message::Request { id: Id::Number(LISTEN_ID), method, params: Some(params.into()) });
+            self.queue(Message::Request { id: Id::Number(LISTEN_ID), method, params: Some(params.into()) });
     }
 
     /// Notes that rmcp sends a request now.
@@ -156,25 +176,27 @@ impl Wire {
     /// Writes a message, waiting while the server does not read.
     pub(super) async fn send(&self, message: Message) {
         // If nobody writes any more, the connection is closed, and whoever waits for an answer is told.
-        self.send_line(self.line(&message)).await;
+        let outgoing = self.outgoing(message);
+        self.send_outgoing(outgoing).await;
     }
 
     /// Queues a message without waiting; gives the line back if the queue is full.
-    pub(super) fn queue(&self, message: &Message) -> Result<(), String> {
-        match self.outgoing.try_send(self.line(message)) {
+    #[expect(clippy::result_large_err, reason = "it is the message itself, given back")]
+    pub(super) fn queue(&self, message: Message) -> Result<(), Outgoing> {
+        match self.outgoing.try_send(self.outgoing(message)) {
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
-            Err(mpsc::error::TrySendError::Full(line)) => Err(line),
+            Err(mpsc::error::TrySendError::Full(outgoing)) => Err(outgoing),
         }
     }
 
-    /// Writes a line that [`Wire::queue`] gave back.
-    pub(super) async fn send_line(&self, line: String) {
-        let _closed = self.outgoing.send(line).await;
+    /// Writes a message that [`Wire::queue`] gave back.
+    pub(super) async fn send_outgoing(&self, outgoing: Outgoing) {
+        let _closed = self.outgoing.send(outgoing).await;
     }
 
-    fn line(&self, message: &Message) -> String {
+    fn outgoing(&self, message: Message) -> Outgoing {
         let line = message.to_line();
-        let title = match message {
+        let title = match &message {
             Message::Request { method, .. } | Message::Notification { method, .. } => method.clone(),
             Message::Response { .. } => "result".to_owned(),
             Message::Error { .. } => "error".to_owned(),
@@ -185,7 +207,7 @@ impl Wire {
             text: cut(&line),
             bytes: line.len(),
         });
-        line
+        Outgoing { message, line }
     }
 
     /// Gives up a request: its answer is ignored from now on, and the server is told (2025-11-25 basic/utilities/cancellation).
@@ -200,7 +222,7 @@ impl Wire {
             method: "notifications/cancelled".to_owned(),
             params: Some(params.into()),
         };
-        if self.queue(&told).is_err() {
+        if self.queue(told).is_err() {
             self.events
                 .defect("The server does not read its input; it was not told that a request was cancelled.");
         }
@@ -226,13 +248,34 @@ impl Wire {
                 }
             }
         }
+        self.end();
+    }
+
+    /// Ends the connection: dropping what they wait on tells everyone that no answer comes.
+    pub(super) fn end(&self) {
         self.closing.cancel();
-        // Dropping what they wait on tells everyone that no answer comes.
         let waiting = self.with(|requests| {
             requests.closed = true;
             std::mem::take(&mut requests.waiting)
         });
         drop(waiting);
+    }
+
+    /// Whether an answer to this request is awaited.
+    pub(super) fn awaits(&self, id: i64) -> bool {
+        self.with(|requests| requests.waiting.contains_key(&id))
+    }
+
+    /// Gives a request an end that is not an answer of the server.
+    pub(super) fn fail(&self, id: i64, reply: Reply) {
+        if let Some(waiting) = self.with(|requests| requests.waiting.remove(&id)) {
+            self.finish(id, waiting, reply);
+        }
+    }
+
+    /// Tells what could not be carried.
+    pub(super) fn defect(&self, text: String) {
+        self.events.defect(text);
     }
 
     async fn take_line(&self, line: ReadLine) {
@@ -253,6 +296,16 @@ impl Wire {
             return;
         }
         let sorted = if whole { sort(&text) } else { too_long(&text, length) };
+        self.take(sorted, text, length).await;
+    }
+
+    /// Takes what came by other ways than a stream of lines.
+    pub(super) async fn take_sorted(&self, sorted: Sorted, text: String) {
+        let length = text.len();
+        self.take(sorted, text, length).await;
+    }
+
+    async fn take(&self, sorted: Sorted, text: String, length: usize) {
         match sorted {
             Sorted::Messages(messages) => {
                 let title = messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", ");
@@ -349,7 +402,7 @@ impl Wire {
             Message::Error { id: Some(id), error }
         };
         // A server that asks without reading the answers must not stop the reader for ever.
-        if self.queue(&answer).is_err() {
+        if self.queue(answer).is_err() {
             self.events.defect(format!("The server does not read its input; its {method} was not answered."));
         }
     }
@@ -390,7 +443,7 @@ fn too_long(start: &str, length: usize) -> Sorted {
 }
 
 /// Requests are numbered; some servers answer with the number as a string.
-fn number(id: &Id) -> Option<i64> {
+pub(super) fn number(id: &Id) -> Option<i64> {
     match id {
         Id::Number(number) => Some(*number),
         Id::Text(text) => text.parse().ok(),
@@ -399,11 +452,11 @@ fn number(id: &Id) -> Option<i64> {
 
 async fn write_lines<W: AsyncWrite + Unpin>(
     mut writer: W,
-    mut lines: mpsc::Receiver<String>,
+    mut lines: mpsc::Receiver<Outgoing>,
     closing: CancellationToken,
 ) {
     let write = async {
-        while let Some(mut line) = lines.recv().await {
+        while let Some(Outgoing { mut line, .. }) = lines.recv().await {
             line.push('\n');
             if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
                 // The reader sees the end of the server's output and tells everyone.

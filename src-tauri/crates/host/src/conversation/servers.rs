@@ -18,7 +18,7 @@ use super::{Host, HostEvent};
 use crate::{
     connection::{
         CallError, Connection, ConnectionEvent, ConnectionOptions, Direction, EventReceiver, ServerSpec,
-        ServerState, Supervisor,
+        ServerState, StdioSpec, Supervisor,
     },
     store::ServerRow,
 };
@@ -265,15 +265,8 @@ impl Host {
     fn launch(&self, row: &ServerRow, spec: &StoredSpec) -> (ServerSpec, ConnectionOptions) {
         let command = if spec.built_in { self.own_program() } else { spec.command.clone() };
         let remembered = row.era.as_deref().and_then(|it| it.parse().ok());
-        let spec = ServerSpec {
-            id: row.id.clone(),
-            name: row.name.clone(),
-            command,
-            args: spec.args.clone(),
-            env: spec.env.clone(),
-            cwd: None,
-        };
-        (spec, ConnectionOptions { remembered, ..self.connection_options() })
+        let spec = StdioSpec { command, args: spec.args.clone(), env: spec.env.clone(), cwd: None };
+        (spec.into(), ConnectionOptions { remembered, ..self.connection_options() })
     }
 
     async fn follow_state(self, server: Arc<Server>) {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Answers `initialize`, then runs a script for each request, with its identifier in `$id`.
-fn server(on_request: &str) -> ServerSpec {
+fn server(on_request: &str) -> StdioSpec {
     let script = format!(
         r#"
         answer() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
@@ -19,13 +19,11 @@ fn server(on_request: &str) -> ServerSpec {
     spec("sh", &["-c", &script])
 }
 
-fn spec(command: &str, args: &[&str]) -> ServerSpec {
-    ServerSpec {
-        id: "s".to_owned(),
-        name: "Server".to_owned(),
+fn spec(command: &str, args: &[&str]) -> StdioSpec {
+    StdioSpec {
         command: command.to_owned(),
         args: args.iter().map(|it| (*it).to_owned()).collect(),
-        ..ServerSpec::default()
+        ..StdioSpec::default()
     }
 }
 
@@ -34,9 +32,9 @@ fn old() -> ConnectionOptions {
     ConnectionOptions { newest: Revision::NEWEST_WITH_HANDSHAKE, ..patient() }
 }
 
-async fn open_child(spec: &ServerSpec) -> (Result<Connection, ConnectError>, EventReceiver) {
+async fn open_child(spec: &StdioSpec) -> (Result<Connection, ConnectError>, EventReceiver) {
     let (sender, receiver) = events();
-    (Connection::open(spec, &old(), sender).await, receiver)
+    (Connection::open(&spec.clone().into(), &old(), sender).await, receiver)
 }
 
 async fn ask(connection: &Connection) -> serde_json::Value {
@@ -51,7 +49,7 @@ fn is_gone(pid: &serde_json::Value) -> bool {
 
 #[tokio::test]
 async fn a_process_is_spoken_to_and_its_environment_is_set() {
-    let spec = ServerSpec {
+    let spec = StdioSpec {
         env: vec![("CUSTOM".to_owned(), "x y".to_owned())],
         ..server(r#"echo "on stderr" >&2; answer "[\"$PYTHONUTF8\",\"$PYTHONIOENCODING\",\"$CUSTOM\"]""#)
     };
@@ -112,7 +110,7 @@ async fn a_command_that_is_missing_names_the_path() {
         the command "no-such-tool" was not found. Searched: /one, /two
         Install it, or give the full path of "no-such-tool" in the server's settings. If it works in your terminal, run `which no-such-tool` there and use what it prints."#]]
     .assert_eq(&format!("{error}\n{}", error.todo()));
-    let missing = ServerSpec { cwd: Some("/no/such/folder".into()), ..spec("sh", &[]) };
+    let missing = StdioSpec { cwd: Some("/no/such/folder".into()), ..spec("sh", &[]) };
     let (Err(error), _) = open_child(&missing).await else { panic!("opened") };
     assert!(error.to_string().contains("/no/such/folder"));
 }
