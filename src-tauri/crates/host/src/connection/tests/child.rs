@@ -103,7 +103,7 @@ async fn dropping_the_last_clone_ends_the_process() {
 async fn a_command_that_is_missing_names_the_path() {
     let options = ConnectionOptions { path: PathSource::Given("/one:/two".into()), ..old() };
     let (sender, _events) = events();
-    let Err(error) = Connection::open(&spec("no-such-tool", &[]), &options, sender).await else {
+    let Err(error) = Connection::open(&spec("no-such-tool", &[]).into(), &options, sender).await else {
         panic!("opened")
     };
     expect_test::expect![[r#"
@@ -134,7 +134,7 @@ async fn a_crash_in_a_call_is_told_and_the_server_started_again() {
         "if [ -e '{0}' ]; then answer 1; else : > '{0}'; echo oops >&2; kill -9 $$; fi",
         mark.display()
     );
-    let (supervisor, _events) = Supervisor::start(server(&script), old(), true);
+    let (supervisor, _events) = Supervisor::start(server(&script).into(), old(), true);
     let first = supervisor.ready().await.unwrap();
     let error = first.call(&call("t", "{}"), CallOptions::default()).await.unwrap_err();
     expect_test::expect![[r#"
@@ -151,7 +151,7 @@ async fn a_crash_in_a_call_is_told_and_the_server_started_again() {
 
 #[tokio::test]
 async fn a_server_is_turned_off_and_on() {
-    let (supervisor, _events) = Supervisor::start(server("answer \"$$\""), old(), false);
+    let (supervisor, _events) = Supervisor::start(server("answer \"$$\"").into(), old(), false);
     let error = supervisor.ready().await.err().unwrap();
     assert_eq!(error.to_string(), "the server is not connected: it is turned off");
     supervisor.enable(true);
@@ -172,7 +172,7 @@ async fn a_server_is_turned_off_and_on() {
 
 #[tokio::test]
 async fn a_server_that_cannot_start_is_left_alone() {
-    let (supervisor, _events) = Supervisor::start(spec("sh", &["-c", "exit 1"]), old(), true);
+    let (supervisor, _events) = Supervisor::start(spec("sh", &["-c", "exit 1"]).into(), old(), true);
     assert!(supervisor.ready().await.is_err());
     let state = supervisor.state();
     assert!(matches!(&*state.borrow(), ServerState::Failed { .. }));
