@@ -6,7 +6,10 @@
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
-use usher_host::connection::{CallOptions, Connection, ConnectionOptions, HttpSpec, events};
+use tokio::sync::mpsc;
+use usher_host::connection::{
+    Answer, Ask, CallOptions, Connection, ConnectionOptions, Elicited, HttpSpec, Offers, Question, events,
+};
 use usher_protocol::codec::CallRequest;
 
 #[tokio::main]
@@ -25,10 +28,42 @@ async fn main() -> anyhow::Result<()> {
         }
     });
     let spec = HttpSpec { url, ..HttpSpec::default() }.into();
-    let server = Connection::open(&spec, &ConnectionOptions::default(), sender).await?;
+    let (questions, asked) = mpsc::channel(4);
+    tokio::spawn(answer(asked));
+    let offers = Offers { forms: true, urls: true, questions: Some(questions), ..Offers::default() };
+    let server =
+        Connection::open(&spec, &ConnectionOptions { offers, ..ConnectionOptions::default() }, sender)
+            .await?;
     act(&server, &scenario, &context).await?;
     server.close().await;
     Ok(())
+}
+
+/// A person who agrees to everything and changes nothing in a form.
+async fn answer(mut asked: mpsc::Receiver<Question>) {
+    while let Some(question) = asked.recv().await {
+        let elicited = match &question.ask {
+            Ask::Form { schema, .. } => Elicited::Accept { content: Some(prefilled(&schema.to_value())) },
+            Ask::Url { .. } | Ask::Sample { .. } | Ask::Roots => Elicited::Decline,
+        };
+        question.answer(Answer::Elicited(elicited));
+    }
+}
+
+/// What a form holds before anybody touches it, and where it holds nothing, the least that is valid.
+fn prefilled(schema: &Value) -> Value {
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let filled = fields.map(|(name, field)| {
+        let value = match (field.get("default"), field["type"].as_str()) {
+            (Some(given), _) => given.clone(),
+            (None, Some("boolean")) => json!(true),
+            (None, Some("number" | "integer")) => json!(field["minimum"].as_i64().unwrap_or(1)),
+            (None, Some("array")) => json!([]),
+            (None, _) => field["enum"].get(0).cloned().unwrap_or_else(|| json!("text")),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(filled.collect())
 }
 
 async fn act(server: &Connection, scenario: &str, context: &Value) -> anyhow::Result<()> {

@@ -10,6 +10,8 @@ mod http;
 mod line;
 mod opening;
 mod process;
+mod question;
+mod rounds;
 mod search_path;
 mod spec;
 mod supervisor;
@@ -20,7 +22,7 @@ mod transport;
 mod watchdog;
 mod wire;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleClient,
@@ -42,6 +44,7 @@ pub use self::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
     },
     opening::Greeting,
+    question::{Answer, Ask, Elicited, Offers, Question, Root},
     spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
     supervisor::{ServerState, Supervisor},
 };
@@ -49,6 +52,7 @@ use self::{
     http::Mirrors,
     opening::{LinkEnd, Opener},
     process::Process,
+    rounds::{InputRequired, MAX_ROUNDS, Round},
     search_path::SearchPath,
     transport::{Beside, Client, RawTransport},
     wire::{Answered, Reply, Wire},
@@ -110,11 +114,12 @@ impl Connection {
         match spec {
             ServerSpec::Stdio(spec) => {
                 let path = SearchPath::of(&options.path).await;
-                let mut opener = ProcessOpener { spec, path, events: events.clone() };
+                let mut opener =
+                    ProcessOpener { spec, path, events: events.clone(), offers: options.offers.clone() };
                 Self::open_through(&mut opener, options, &events).await
             }
             ServerSpec::Http(spec) => {
-                let mut opener = HttpOpener { spec, events: events.clone() };
+                let mut opener = HttpOpener { spec, events: events.clone(), offers: options.offers.clone() };
                 Self::open_through(&mut opener, options, &events).await
             }
         }
@@ -228,7 +233,9 @@ impl Connection {
     /// # Errors
     /// The server refuses or ends.
     pub async fn read_resource(&self, uri: &str) -> Result<RawJson, CallError> {
-        self.plain_request("resources/read", json!({"uri": uri})).await
+        let limit = self.0.options.call_limit;
+        let params = json!({"uri": uri}).into();
+        self.rounds("resources/read", params, limit, None, &CancellationToken::new()).await
     }
 
     /// Calls a tool. Gives the untouched text of the result, to be read by the codec under [`Connection::revision`].
@@ -240,7 +247,7 @@ impl Connection {
             .map_err(|error| CallError::Unwritable { why: error.to_string() })?;
         let limit = self.0.options.call_limit;
         let limit = options.timeout.map_or(limit, |it| it.min(limit));
-        self.request("tools/call", params, limit, options.progress, &options.cancel).await
+        self.rounds("tools/call", params, limit, options.progress, &options.cancel).await
     }
 
     /// Ends the server: its input is closed, then its process group is signalled. Waits until all of it is gone.
@@ -287,6 +294,50 @@ impl Connection {
     async fn plain_request(&self, method: &'static str, params: Value) -> Result<RawJson, CallError> {
         let limit = self.0.options.request_timeout;
         self.request(method, params.into(), limit, None, &CancellationToken::new()).await
+    }
+
+    /// Makes a request that the server may answer with questions of its own, as often as it takes (2026-07-28 basic/patterns/mrtr).
+    async fn rounds(
+        &self,
+        method: &'static str,
+        first: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<RawJson, CallError> {
+        let mut params = first.clone();
+        for _ in 0..MAX_ROUNDS {
+            let result = self.request(method, params, limit, progress.clone(), cancel).await?;
+            if !self.revision().has_result_type() {
+                return Ok(result);
+            }
+            let required = match rounds::read(&result) {
+                Round::Complete => return Ok(result),
+                Round::Unknown(what) => return Err(CallError::Unreadable { why: format!("it is {what}") }),
+                Round::InputRequired(required) => required,
+            };
+            let answers = tokio::select! {
+                answers = self.answers(&required) => answers?,
+                () = cancel.cancelled() => return Err(CallError::Cancelled),
+                exit = self.closed() => return Err(CallError::Closed { exit }),
+            };
+            params = rounds::again(&first, &required, &answers)
+                .map_err(|error| CallError::Unwritable { why: error.message })?;
+        }
+        Err(CallError::TooManyRounds { rounds: MAX_ROUNDS })
+    }
+
+    async fn answers(&self, required: &InputRequired) -> Result<BTreeMap<String, RawJson>, CallError> {
+        let mut answers = BTreeMap::new();
+        for (key, asked) in &required.input_requests {
+            let answer = self.0.options.offers.answer(&asked.method, asked.params.as_ref()).await;
+            let answer = answer.map_err(|error| CallError::Unanswered {
+                method: asked.method.clone(),
+                why: error.message,
+            })?;
+            answers.insert(key.clone(), answer);
+        }
+        Ok(answers)
     }
 
     async fn request(
@@ -412,6 +463,7 @@ struct ProcessOpener<'a> {
     spec: &'a StdioSpec,
     path: SearchPath,
     events: EventSender,
+    offers: Offers,
 }
 
 impl Opener for ProcessOpener<'_> {
@@ -421,7 +473,7 @@ impl Opener for ProcessOpener<'_> {
         let closing = CancellationToken::new();
         let (process, stdout, stdin) =
             Process::start(self.spec, &self.path, self.events.clone(), closing.clone())?;
-        let (wire, answered) = Wire::start(stdout, stdin, self.events.clone(), closing);
+        let (wire, answered) = Wire::start(stdout, stdin, self.events.clone(), self.offers.clone(), closing);
         Ok(Link { wire, answered, process: Some(process), mirrors: None })
     }
 }
@@ -429,6 +481,7 @@ impl Opener for ProcessOpener<'_> {
 struct HttpOpener<'a> {
     spec: &'a HttpSpec,
     events: EventSender,
+    offers: Offers,
 }
 
 impl Opener for HttpOpener<'_> {
@@ -436,8 +489,13 @@ impl Opener for HttpOpener<'_> {
 
     async fn open(&mut self) -> Result<Link, ConnectError> {
         let mirrors = Arc::new(Mirrors::default());
-        let (wire, answered) =
-            http::start(self.spec, Arc::clone(&mirrors), self.events.clone(), CancellationToken::new())?;
+        let (wire, answered) = http::start(
+            self.spec,
+            Arc::clone(&mirrors),
+            self.events.clone(),
+            self.offers.clone(),
+            CancellationToken::new(),
+        )?;
         Ok(Link { wire, answered, process: None, mirrors: Some(mirrors) })
     }
 }

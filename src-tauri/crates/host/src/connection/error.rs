@@ -149,6 +149,20 @@ pub enum CallError {
     /// The way to the server failed. Whether the request took effect is not known.
     #[error("the request was not answered ({0})")]
     Http(HttpFailure),
+    /// The server asked for something in return, and got no answer.
+    #[error("the server wanted {method} before it goes on: {why}")]
+    Unanswered {
+        /// What it asked for.
+        method: String,
+        /// Why nobody answered.
+        why: String,
+    },
+    /// The server always wanted one more thing.
+    #[error("the server asked {rounds} times for more before it would answer")]
+    TooManyRounds {
+        /// How often the request was made.
+        rounds: u32,
+    },
     /// The answer came, but cannot be read.
     #[error("the server's answer cannot be read: {why}")]
     Unreadable {
@@ -192,7 +206,10 @@ impl CallError {
             Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) => {
                 "Check whether the action took effect before you repeat it."
             }
-            Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } => {
+            Self::Unanswered { .. } => {
+                "The server may have done a part of its work. Ask again when you can answer."
+            }
+            Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } | Self::TooManyRounds { .. } => {
                 "The server is still connected. Open its wire log, and report this to its authors."
             }
             Self::NotConnected { .. } => "Start the server, or look at why it does not start.",

@@ -31,6 +31,7 @@ use super::{
     error::{ConnectError, HttpFailure},
     event::EventSender,
     line::MAX_LINE,
+    question::Offers,
     spec::HttpSpec,
     wire::{Answered, Outgoing, Reply, Wire},
 };
@@ -43,6 +44,7 @@ pub(super) fn start(
     spec: &HttpSpec,
     mirrors: Arc<Mirrors>,
     events: EventSender,
+    offers: Offers,
     closing: CancellationToken,
 ) -> Result<(Arc<Wire>, Answered), ConnectError> {
     let unusable = |why: String| ConnectError::Http {
@@ -53,7 +55,7 @@ pub(super) fn start(
         return Err(unusable(format!("{} is not http or https", url.scheme())));
     }
     let headers = headers(&spec.headers).map_err(unusable)?;
-    let (wire, answered, outgoing) = Wire::unconnected(events, closing);
+    let (wire, answered, outgoing) = Wire::unconnected(events, offers, closing);
     let client = RawClient::new(Arc::clone(&wire), mirrors).map_err(|error| unusable(error.to_string()))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str());
     config.custom_headers = headers;

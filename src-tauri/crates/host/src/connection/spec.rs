@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
 
+use super::question::Offers;
+
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerSpec {
@@ -58,6 +60,8 @@ pub struct ConnectionOptions {
     pub client_version: String,
     /// Whether the MCP Apps extension is advertised.
     pub ui_extension: bool,
+    /// What the host answers to servers.
+    pub offers: Offers,
     /// The newest revision that is offered; earlier ones follow. Lower it to repeat a request under an earlier one (rule H09).
     pub newest: Revision,
     /// What [`super::Greeting::remember`] said last time: a server of the handshake era that met the probe with silence.
@@ -80,6 +84,7 @@ impl Default for ConnectionOptions {
             client_name: "usher".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             ui_extension: true,
+            offers: Offers::default(),
             newest: Revision::NEWEST,
             remembered: None,
             probe_timeout: Duration::from_secs(3),
@@ -96,13 +101,13 @@ impl ConnectionOptions {
         json!({"name": self.client_name, "title": "Usher", "version": self.client_version})
     }
 
-    /// Roots, sampling and elicitation are not advertised, so that no server may ask for them.
+    /// Exactly what works: what is not advertised may not be asked for.
     pub(super) fn client_capabilities(&self) -> Value {
+        let mut all = self.offers.capabilities();
         if self.ui_extension {
-            json!({"extensions": {UI_EXTENSION: {"mimeTypes": [UI_MIME]}}})
-        } else {
-            json!({})
+            all.insert("extensions".to_owned(), json!({UI_EXTENSION: {"mimeTypes": [UI_MIME]}}));
         }
+        Value::Object(all)
     }
 
     /// What each request carries under a revision without a handshake (2026-07-28 basic, "_meta").

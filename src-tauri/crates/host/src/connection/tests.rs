@@ -105,7 +105,8 @@ impl Opener for Scripted {
         let (reader, writer) = tokio::io::split(far);
         tokio::spawn(script(Far { lines: BufReader::new(reader).lines(), out: writer }));
         let (reader, writer) = tokio::io::split(near);
-        let (wire, answered) = Wire::start(reader, writer, self.events.clone(), CancellationToken::new());
+        let (wire, answered) =
+            Wire::start(reader, writer, self.events.clone(), Offers::default(), CancellationToken::new());
         Ok(Link { wire, answered, process: None, mirrors: None })
     }
 }

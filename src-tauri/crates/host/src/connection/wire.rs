@@ -26,6 +26,7 @@ use super::{
     error::HttpFailure,
     event::{ConnectionEvent, Direction, EventSender, cut},
     line::{MAX_LINE, ReadLine, Sorted, read_line, sort},
+    question::{Offers, is_question, not_offered},
 };
 
 /// What came for a request.
@@ -61,6 +62,9 @@ pub(super) struct Wire {
     events: EventSender,
     noise: AtomicU64,
     closing: CancellationToken,
+    offers: Offers,
+    /// The server's own requests that are being answered.
+    asked: Mutex<HashMap<Id, CancellationToken>>,
 }
 
 /// The identifiers of requests that rmcp waits for, as they are answered. Ends with the server's output.
@@ -73,6 +77,9 @@ pub(super) struct Outgoing {
     pub(super) line: String,
 }
 
+/// How many questions of a server may be open at once.
+const MAX_ASKED: usize = 16;
+
 /// A request that the host itself numbers; those of rmcp count up from zero.
 const FIRST_OWN_ID: i64 = 2_000_000_000;
 
@@ -82,13 +89,14 @@ impl Wire {
         reader: R,
         writer: W,
         events: EventSender,
+        offers: Offers,
         closing: CancellationToken,
     ) -> (Arc<Self>, Answered)
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let (wire, answers, lines) = Self::unconnected(events, closing.clone());
+        let (wire, answers, lines) = Self::unconnected(events, offers, closing.clone());
         tokio::spawn(write_lines(writer, lines, closing));
         tokio::spawn(Arc::clone(&wire).read_lines(reader));
         (wire, answers)
@@ -98,6 +106,7 @@ impl Wire {
     /// [`Wire::take_sorted`] and [`Wire::fail`].
     pub(super) fn unconnected(
         events: EventSender,
+        offers: Offers,
         closing: CancellationToken,
     ) -> (Arc<Self>, Answered, mpsc::Receiver<Outgoing>) {
         let (outgoing, lines) = mpsc::channel(256);
@@ -109,6 +118,8 @@ impl Wire {
             events,
             noise: AtomicU64::new(0),
             closing,
+            offers,
+            asked: Mutex::default(),
         });
         (wire, answers, lines)
     }
@@ -278,7 +289,7 @@ impl Wire {
         self.events.defect(text);
     }
 
-    async fn take_line(&self, line: ReadLine) {
+    async fn take_line(self: &Arc<Self>, line: ReadLine) {
         let (length, whole) = (line.length, line.is_whole());
         let text = match String::from_utf8(line.bytes) {
             Ok(text) => text,
@@ -300,12 +311,12 @@ impl Wire {
     }
 
     /// Takes what came by other ways than a stream of lines.
-    pub(super) async fn take_sorted(&self, sorted: Sorted, text: String) {
+    pub(super) async fn take_sorted(self: &Arc<Self>, sorted: Sorted, text: String) {
         let length = text.len();
         self.take(sorted, text, length).await;
     }
 
-    async fn take(&self, sorted: Sorted, text: String, length: usize) {
+    async fn take(self: &Arc<Self>, sorted: Sorted, text: String, length: usize) {
         match sorted {
             Sorted::Messages(messages) => {
                 let title = messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", ");
@@ -361,14 +372,14 @@ impl Wire {
         }
     }
 
-    async fn take_message(&self, message: Message) {
+    async fn take_message(self: &Arc<Self>, message: Message) {
         match message {
             Message::Response { id, result } => self.answer(&id, Reply::Result(result)),
             Message::Error { id: Some(id), error } => self.answer(&id, Reply::Error(error)),
             Message::Error { id: None, error } => {
                 self.events.defect(format!("The server reports an error that names no request: {error}."));
             }
-            Message::Request { id, method, .. } => self.refuse_or_pong(id, &method).await,
+            Message::Request { id, method, params } => self.take_request(id, method, params),
             Message::Notification { method, params } => self.notice(&method, params.as_ref()),
         }
     }
@@ -392,16 +403,45 @@ impl Wire {
         }
     }
 
-    /// Answers what a server of the handshake era may ask. Nothing but `ping` was offered.
-    async fn refuse_or_pong(&self, id: Id, method: &str) {
-        let answer = if method == "ping" {
-            Message::Response { id, result: serde_json::json!({}).into() }
-        } else {
+    /// Answers what a server of the handshake era may ask: `ping`, and what was offered.
+    fn take_request(self: &Arc<Self>, id: Id, method: String, params: Option<RawJson>) {
+        if method == "ping" {
+            let pong = Message::Response { id, result: serde_json::json!({}).into() };
+            return self.reply(pong, &method);
+        }
+        if !is_question(&method) {
             self.events.defect(format!("The server asked for {method}, which was not offered; refused."));
-            let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, format!("{method} is not offered"));
-            Message::Error { id: Some(id), error }
-        };
-        // A server that asks without reading the answers must not stop the reader for ever.
+            return self.reply(Message::Error { id: Some(id), error: not_offered(&method) }, &method);
+        }
+        let cancel = self.closing.child_token();
+        let asked = |wire: &Self| wire.asked.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if asked(self) >= MAX_ASKED {
+            self.events.defect(format!("The server asks for more than {MAX_ASKED} things at once; refused."));
+            let error = ErrorObject::new(ErrorObject::INTERNAL, "too many questions at once");
+            return self.reply(Message::Error { id: Some(id), error }, &method);
+        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), cancel.clone());
+        let wire = Arc::clone(self);
+        tokio::spawn(async move {
+            let answer = tokio::select! {
+                answer = wire.offers.answer(&method, params.as_ref()) => Some(answer),
+                // A request that was cancelled is not answered (2025-11-25 basic/utilities/cancellation).
+                () = cancel.cancelled() => None,
+            };
+            wire.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            match answer {
+                Some(Ok(result)) => wire.send(Message::Response { id, result }).await,
+                Some(Err(error)) => {
+                    wire.events.defect(format!("The server asked for {method}; refused ({error})."));
+                    wire.send(Message::Error { id: Some(id), error }).await;
+                }
+                None => {}
+            }
+        });
+    }
+
+    /// A server that asks without reading the answers must not stop the reader for ever.
+    fn reply(&self, answer: Message, method: &str) {
         if self.queue(answer).is_err() {
             self.events.defect(format!("The server does not read its input; its {method} was not answered."));
         }
@@ -415,7 +455,20 @@ impl Wire {
             #[serde(flatten)]
             progress: Progress,
         }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct CancelledParams {
+            request_id: Id,
+        }
         match method {
+            "notifications/cancelled" => {
+                let Some(Ok(params)) = params.map(RawJson::to::<CancelledParams>) else { return };
+                let asked =
+                    self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&params.request_id);
+                if let Some(asked) = asked {
+                    asked.cancel();
+                }
+            }
             "notifications/tools/list_changed" => self.events.tell(ConnectionEvent::ToolsChanged),
             "notifications/progress" => {
                 let Some(Ok(params)) = params.map(RawJson::to::<ProgressParams>) else { return };
