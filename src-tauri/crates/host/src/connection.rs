@@ -4,16 +4,20 @@
 //! the very text that the server wrote ([`RawJson`]): nothing here reads a payload. Deliberately absent: what to ask a tool for and who
 //! receives what comes back (the engine's), and approval (the conversation's).
 
+mod cache;
 mod error;
 mod event;
 mod http;
 mod line;
 mod opening;
 mod process;
+mod prompts;
 mod question;
+mod resources;
 mod rounds;
 mod search_path;
 mod spec;
+mod subscription;
 mod supervisor;
 #[cfg(test)]
 mod tests;
@@ -22,7 +26,11 @@ mod transport;
 mod watchdog;
 mod wire;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rmcp::{
     RoleClient,
@@ -30,8 +38,8 @@ use rmcp::{
     service::{Peer, PeerRequestOptions, RunningService, ServiceError, serve_directly_with_ct},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{
     RawJson, Revision,
@@ -44,7 +52,9 @@ pub use self::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
     },
     opening::Greeting,
+    prompts::{Completing, Completion, Prompt, PromptArgument},
     question::{Answer, Ask, Elicited, Offers, Question, Root},
+    resources::ResourceTemplate,
     spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
     supervisor::{ServerState, Supervisor},
 };
@@ -54,6 +64,7 @@ use self::{
     process::Process,
     rounds::{InputRequired, MAX_ROUNDS, Round},
     search_path::SearchPath,
+    subscription::Filter,
     transport::{Beside, Client, RawTransport},
     wire::{Answered, Reply, Wire},
 };
@@ -97,6 +108,8 @@ struct Inner {
     process: Option<Process>,
     /// What calls repeat in headers, if there are headers.
     mirrors: Option<Arc<Mirrors>>,
+    /// What the server is listened to for, if this must be asked.
+    wanted: Option<watch::Sender<Filter>>,
     greeting: Greeting,
     options: ConnectionOptions,
 }
@@ -148,9 +161,10 @@ impl Connection {
         .map_err(unusable)?;
         let capabilities = serde_json::from_value(json!({})).map_err(unusable)?;
         let Link { wire, answered, process, mirrors } = link;
-        if greeting.revision.has_request_meta() && greeting.tells_of_tools() {
-            wire.listen(&options.request_meta(greeting.revision));
-        }
+        let wanted = greeting
+            .revision
+            .has_request_meta()
+            .then(|| subscription::listen(&wire, &greeting, options.request_meta(greeting.revision)));
         let service = serve_directly_with_ct(
             Client(info),
             RawTransport::new(Arc::clone(&wire), answered),
@@ -161,7 +175,7 @@ impl Connection {
         let peer = service.peer().clone();
         let revision = greeting.revision;
         Ok(Self(
-            Arc::new(Inner { peer, _service: service, wire, process, mirrors, greeting, options }),
+            Arc::new(Inner { peer, _service: service, wire, process, mirrors, wanted, greeting, options }),
             revision,
         ))
     }
@@ -220,24 +234,6 @@ impl Connection {
         Ok((all, defects))
     }
 
-    /// Every page of `resources/list`, as it came.
-    ///
-    /// # Errors
-    /// The server refuses or ends.
-    pub async fn list_resources(&self) -> Result<Vec<RawJson>, CallError> {
-        self.pages("resources/list").await
-    }
-
-    /// The result of `resources/read`, as it came.
-    ///
-    /// # Errors
-    /// The server refuses or ends.
-    pub async fn read_resource(&self, uri: &str) -> Result<RawJson, CallError> {
-        let limit = self.0.options.call_limit;
-        let params = json!({"uri": uri}).into();
-        self.rounds("resources/read", params, limit, None, &CancellationToken::new()).await
-    }
-
     /// Calls a tool. Gives the untouched text of the result, to be read by the codec under [`Connection::revision`].
     ///
     /// # Errors
@@ -279,7 +275,15 @@ impl Connection {
         let mut seen = std::collections::BTreeSet::new();
         let mut params = json!({});
         loop {
-            let result = self.plain_request(method, params).await?;
+            let asked: RawJson = params.into();
+            let result = match self.kept(method, &asked) {
+                Some(kept) => kept,
+                None => {
+                    let result = self.plain_request(method, asked.clone()).await?;
+                    self.keep(method, &asked, &result);
+                    result
+                }
+            };
             let next = result.to::<Page>().ok().and_then(|it| it.next_cursor);
             pages.push(result);
             let Some(cursor) = next else { return Ok(pages) };
@@ -291,7 +295,25 @@ impl Connection {
         }
     }
 
-    async fn plain_request(&self, method: &'static str, params: Value) -> Result<RawJson, CallError> {
+    fn kept(&self, method: &str, params: &RawJson) -> Option<RawJson> {
+        self.0.wire.cache().get(self.revision(), method, params, Instant::now())
+    }
+
+    fn keep(&self, method: &str, params: &RawJson, result: &RawJson) {
+        if self.revision().has_result_type() {
+            self.0.wire.cache().put(self.revision(), method, params, result, Instant::now());
+        }
+    }
+
+    fn call_limit(&self) -> Duration {
+        self.0.options.call_limit
+    }
+
+    async fn plain_request(
+        &self,
+        method: &'static str,
+        params: impl Into<RawJson>,
+    ) -> Result<RawJson, CallError> {
         let limit = self.0.options.request_timeout;
         self.request(method, params.into(), limit, None, &CancellationToken::new()).await
     }
@@ -305,14 +327,26 @@ impl Connection {
         progress: Option<mpsc::Sender<Progress>>,
         cancel: &CancellationToken,
     ) -> Result<RawJson, CallError> {
+        self.counted_rounds(method, first, limit, progress, cancel).await.map(|it| it.0)
+    }
+
+    /// The same; tells how often the request was made.
+    async fn counted_rounds(
+        &self,
+        method: &'static str,
+        first: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<(RawJson, u32), CallError> {
         let mut params = first.clone();
-        for _ in 0..MAX_ROUNDS {
+        for round in 1..=MAX_ROUNDS {
             let result = self.request(method, params, limit, progress.clone(), cancel).await?;
             if !self.revision().has_result_type() {
-                return Ok(result);
+                return Ok((result, round));
             }
             let required = match rounds::read(&result) {
-                Round::Complete => return Ok(result),
+                Round::Complete => return Ok((result, round)),
                 Round::Unknown(what) => return Err(CallError::Unreadable { why: format!("it is {what}") }),
                 Round::InputRequired(required) => required,
             };

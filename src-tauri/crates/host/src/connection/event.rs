@@ -49,6 +49,24 @@ pub enum ConnectionEvent {
     Negotiated(NegotiationStep),
     /// The server's tools are others now.
     ToolsChanged,
+    /// The server's prompts are others now.
+    PromptsChanged,
+    /// The server's resources are others now.
+    ResourcesChanged,
+    /// A resource that was subscribed to has another content now.
+    ResourceUpdated {
+        /// Which.
+        uri: String,
+    },
+    /// The server tells what it does (server/utilities/logging).
+    Log {
+        /// How important it is: one of the words of RFC 5424, as it came.
+        level: String,
+        /// Which part of the server.
+        logger: Option<String>,
+        /// What, cut. Untrusted.
+        text: String,
+    },
     /// So many lines were not told, because they came faster than they were read.
     Dropped {
         /// The number of lines.
@@ -93,8 +111,18 @@ impl ConnectionEvent {
     /// Lines may be dropped when they come too fast; the rest may not.
     fn is_line(&self) -> bool {
         match self {
-            Self::Line { .. } | Self::Noise { .. } | Self::Stderr { .. } | Self::Defect { .. } => true,
-            Self::Negotiated(_) | Self::ToolsChanged | Self::Dropped { .. } | Self::Exited(_) => false,
+            Self::Line { .. }
+            | Self::Noise { .. }
+            | Self::Stderr { .. }
+            | Self::Defect { .. }
+            | Self::Log { .. }
+            | Self::ResourceUpdated { .. } => true,
+            Self::Negotiated(_)
+            | Self::ToolsChanged
+            | Self::PromptsChanged
+            | Self::ResourcesChanged
+            | Self::Dropped { .. }
+            | Self::Exited(_) => false,
         }
     }
 
@@ -103,8 +131,15 @@ impl ConnectionEvent {
             Self::Line { text, .. }
             | Self::Noise { text, .. }
             | Self::Stderr { text }
+            | Self::Log { text, .. }
             | Self::Defect { text } => text.len(),
-            Self::Negotiated(_) | Self::ToolsChanged | Self::Dropped { .. } | Self::Exited(_) => 0,
+            Self::ResourceUpdated { uri } => uri.len(),
+            Self::Negotiated(_)
+            | Self::ToolsChanged
+            | Self::PromptsChanged
+            | Self::ResourcesChanged
+            | Self::Dropped { .. }
+            | Self::Exited(_) => 0,
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::oneshot;
 use usher_protocol::{
     RawJson, Revision,
@@ -53,11 +53,6 @@ impl Greeting {
         self.capabilities.to::<Capabilities>().is_ok_and(|it| it.extensions.contains_key(id))
     }
 
-    /// Whether the server says that it tells when its tools change.
-    pub(super) fn tells_of_tools(&self) -> bool {
-        self.capabilities.to_value()["tools"]["listChanged"] == true
-    }
-
     /// Whether the server advertises a core capability, such as `resources`.
     pub fn has_capability(&self, name: &str) -> bool {
         self.capabilities
@@ -101,7 +96,7 @@ pub(super) async fn open<O: Opener>(
     options: &ConnectionOptions,
     events: &EventSender,
 ) -> Result<(O::Link, Greeting), ConnectError> {
-    let mut opening = Opening { options, events, steps: Vec::new(), requests: 0 };
+    let mut opening = Opening { options, events, steps: Vec::new() };
     let mut link = opener.open().await?;
     let remembered = options.remembered.filter(|it| it.has_handshake());
     if let Some(revision) = remembered {
@@ -169,7 +164,6 @@ struct Opening<'a> {
     options: &'a ConnectionOptions,
     events: &'a EventSender,
     steps: Vec<String>,
-    requests: i64,
 }
 
 impl Opening<'_> {
@@ -189,16 +183,6 @@ impl Opening<'_> {
         greeting
     }
 
-    async fn request(
-        &mut self,
-        wire: &Wire,
-        method: &'static str,
-        params: Value,
-    ) -> oneshot::Receiver<Reply> {
-        self.requests += 1;
-        wire.request(self.requests, method, params.into()).await
-    }
-
     /// Asks `server/discover` under each revision of the modern era until one is settled.
     async fn probe(&mut self, wire: &Wire) -> Result<Probe, ConnectError> {
         let offers: Vec<Revision> = Revision::ALL
@@ -212,7 +196,7 @@ impl Opening<'_> {
             left.retain(|it| *it != revision);
             self.step(Some(revision), false, format!("Asked server/discover under {revision}."));
             let params = json!({"_meta": self.options.request_meta(revision)});
-            let mut answer = self.request(wire, "server/discover", params).await;
+            let (_, mut answer) = wire.request("server/discover", params.into()).await;
             let Ok(reply) = tokio::time::timeout(self.options.probe_timeout, &mut answer).await else {
                 let seconds = text_of(self.options.probe_timeout);
                 self.step(None, true, format!("No answer within {seconds} s; trying the handshake as well."));
@@ -341,7 +325,7 @@ impl Opening<'_> {
             "capabilities": self.options.client_capabilities(),
             "clientInfo": self.options.client_info(),
         });
-        let answer = self.request(link.wire(), "initialize", params).await;
+        let (_, answer) = link.wire().request("initialize", params.into()).await;
         let deadline = tokio::time::sleep(self.options.handshake_timeout);
         tokio::pin!(deadline, answer);
         let mut late = late;

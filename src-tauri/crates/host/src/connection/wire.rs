@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -23,6 +23,7 @@ use usher_protocol::{
 
 use super::{
     Progress,
+    cache::Cache,
     error::HttpFailure,
     event::{ConnectionEvent, Direction, EventSender, cut},
     line::{MAX_LINE, ReadLine, Sorted, read_line, sort},
@@ -61,8 +62,10 @@ pub(super) struct Wire {
     answered: mpsc::UnboundedSender<i64>,
     events: EventSender,
     noise: AtomicU64,
+    own_requests: AtomicI64,
     closing: CancellationToken,
     offers: Offers,
+    cache: Cache,
     /// The server's own requests that are being answered.
     asked: Mutex<HashMap<Id, CancellationToken>>,
 }
@@ -117,8 +120,10 @@ impl Wire {
             answered,
             events,
             noise: AtomicU64::new(0),
+            own_requests: AtomicI64::new(1),
             closing,
             offers,
+            cache: Cache::default(),
             asked: Mutex::default(),
         });
         (wire, answers, lines)
@@ -129,40 +134,28 @@ impl Wire {
         &self.closing
     }
 
+    /// Answers that may be used again.
+    pub(super) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
     /// How many lines on stdout were not messages.
     pub(super) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
     }
 
-    /// Sends a request outside of rmcp: those that find the revision.
+    /// Sends a request outside of rmcp: those that find the revision, and those that stay open. Gives its identifier.
     pub(super) async fn request(
         &self,
-        number: i64,
         method: &'static str,
         params: RawJson,
-    ) -> oneshot::Receiver<Reply> {
+    ) -> (i64, oneshot::Receiver<Reply>) {
         let (reply, answer) = oneshot::channel();
-        let id = FIRST_OWN_ID + number;
+        let id = FIRST_OWN_ID + self.own_requests.fetch_add(1, Ordering::Relaxed);
         self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: false, progress: None });
         self.send(Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) })
             .await;
-        answer
-    }
-
-    /// Asks to be told when tools change, under revisions where this must be asked for (2026-07-28 basic/patterns/subscriptions).
-    ///
-    /// The request stays open as long as the stream; a refusal is no loss and is seen in the trace.
-    pub(super) fn listen(&self, meta: &serde_json::Value) {
-        const LISTEN_ID: i64 = FIRST_OWN_ID + 1_000;
-        let params = serde_json::json!({"_meta": meta, "notifications": {"toolsListChanged": true}});
-        let method = "subscriptions/listen".to_owned();
-        let (reply, _nobody) = oneshot::channel();
-        self.expect(
-            LISTEN_ID,
-            Waiting { method: method.clone(), reply, through_rmcp: false, progress: None },
-        );
-        let _full =
-            self.queue(Message::Request { id: Id::Number(LISTEN_ID), method, params: Some(params.into()) });
+        (id, answer)
     }
 
     /// Notes that rmcp sends a request now.
@@ -223,11 +216,11 @@ impl Wire {
 
     /// Gives up a request: its answer is ignored from now on, and the server is told (2025-11-25 basic/utilities/cancellation).
     pub(super) fn abandon(&self, id: i64, reason: &str) {
-        if self.with(|requests| requests.waiting.remove(&id)).is_none() {
-            return;
+        let Some(waiting) = self.with(|requests| requests.waiting.remove(&id)) else { return };
+        if waiting.through_rmcp {
+            // rmcp forgets the request when it is told of an answer.
+            let _gone = self.answered.send(id);
         }
-        // rmcp forgets the request when it is told of an answer.
-        let _gone = self.answered.send(id);
         let params = serde_json::json!({"requestId": id, "reason": reason});
         let told = Message::Notification {
             method: "notifications/cancelled".to_owned(),
@@ -447,6 +440,11 @@ impl Wire {
         }
     }
 
+    fn changed(&self, list: &str, event: ConnectionEvent) {
+        self.cache.forget(list, None);
+        self.events.tell(event);
+    }
+
     fn notice(&self, method: &str, params: Option<&RawJson>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -460,6 +458,17 @@ impl Wire {
         struct CancelledParams {
             request_id: Id,
         }
+        #[derive(serde::Deserialize)]
+        struct UpdatedParams {
+            uri: String,
+        }
+        #[derive(serde::Deserialize)]
+        struct LogParams {
+            level: String,
+            #[serde(default)]
+            logger: Option<String>,
+            data: RawJson,
+        }
         match method {
             "notifications/cancelled" => {
                 let Some(Ok(params)) = params.map(RawJson::to::<CancelledParams>) else { return };
@@ -469,7 +478,24 @@ impl Wire {
                     asked.cancel();
                 }
             }
-            "notifications/tools/list_changed" => self.events.tell(ConnectionEvent::ToolsChanged),
+            "notifications/tools/list_changed" => self.changed("tools/list", ConnectionEvent::ToolsChanged),
+            "notifications/prompts/list_changed" => {
+                self.changed("prompts/list", ConnectionEvent::PromptsChanged)
+            }
+            "notifications/resources/list_changed" => {
+                self.cache.forget("resources/templates/list", None);
+                self.changed("resources/list", ConnectionEvent::ResourcesChanged);
+            }
+            "notifications/resources/updated" => {
+                let Some(Ok(params)) = params.map(RawJson::to::<UpdatedParams>) else { return };
+                self.cache.forget("resources/read", Some(&serde_json::json!({"uri": params.uri}).into()));
+                self.events.tell(ConnectionEvent::ResourceUpdated { uri: params.uri });
+            }
+            "notifications/message" => {
+                let Some(Ok(params)) = params.map(RawJson::to::<LogParams>) else { return };
+                let text = cut(params.data.to::<String>().as_deref().unwrap_or(params.data.get()));
+                self.events.tell(ConnectionEvent::Log { level: params.level, logger: params.logger, text });
+            }
             "notifications/progress" => {
                 let Some(Ok(params)) = params.map(RawJson::to::<ProgressParams>) else { return };
                 let sender = number(&params.progress_token).and_then(|token| {

@@ -407,6 +407,14 @@ impl Host {
                     self.remark(&server.id, "exit", format!("the server ended: {}", exit.status));
                     server.facts().negotiation.clear();
                 }
+                ConnectionEvent::Log { level, logger, text } => {
+                    let title = logger.map_or_else(|| level.clone(), |it| format!("{level} · {it}"));
+                    self.remark(&server.id, &title, text);
+                }
+                // Prompts and resources are asked for when they are wanted; what is kept of them is forgotten already.
+                ConnectionEvent::PromptsChanged
+                | ConnectionEvent::ResourcesChanged
+                | ConnectionEvent::ResourceUpdated { .. } => {}
                 ConnectionEvent::ToolsChanged => {
                     if let Ok((connection, _)) = server.connection() {
                         self.list_tools(&server, &connection).await;
