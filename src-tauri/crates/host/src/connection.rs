@@ -72,6 +72,12 @@ use self::{
 /// The most pages of a list that are read.
 const MAX_PAGES: usize = 200;
 
+/// A header does not say what the body says (2026-07-28 basic, "Error Codes").
+const HEADER_MISMATCH: i64 = -32020;
+
+/// The person must visit an address first (2025-11-25 client/elicitation).
+const URL_REQUIRED: i64 = -32042;
+
 /// A tool's own report of how far it is (2025-11-25 basic/utilities/progress).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Progress {
@@ -243,7 +249,18 @@ impl Connection {
             .map_err(|error| CallError::Unwritable { why: error.to_string() })?;
         let limit = self.0.options.call_limit;
         let limit = options.timeout.map_or(limit, |it| it.min(limit));
-        self.rounds("tools/call", params, limit, options.progress, &options.cancel).await
+        let again = (params.clone(), options.progress.clone());
+        let result = self.rounds("tools/call", params, limit, options.progress, &options.cancel).await;
+        match result {
+            // Its headers are others now, so its declaration is too (2026-07-28 basic/transports/streamable-http).
+            Err(CallError::Server { code: HEADER_MISMATCH, .. }) if self.0.mirrors.is_some() => {
+                self.0.wire.cache().forget("tools/list", None);
+                self.list_tools().await?;
+                let (params, progress) = again;
+                self.rounds("tools/call", params, limit, progress, &options.cancel).await
+            }
+            result => result,
+        }
     }
 
     /// Ends the server: its input is closed, then its process group is signalled. Waits until all of it is gone.
@@ -341,7 +358,15 @@ impl Connection {
     ) -> Result<(RawJson, u32), CallError> {
         let mut params = first.clone();
         for round in 1..=MAX_ROUNDS {
-            let result = self.request(method, params, limit, progress.clone(), cancel).await?;
+            let result = match self.request(method, params.clone(), limit, progress.clone(), cancel).await {
+                Err(CallError::Server { code, data: Some(data), .. })
+                    if code == URL_REQUIRED && self.revision().has_handshake() =>
+                {
+                    self.visit(&data, cancel).await?;
+                    continue;
+                }
+                result => result?,
+            };
             if !self.revision().has_result_type() {
                 return Ok((result, round));
             }
@@ -359,6 +384,29 @@ impl Connection {
                 .map_err(|error| CallError::Unwritable { why: error.message })?;
         }
         Err(CallError::TooManyRounds { rounds: MAX_ROUNDS })
+    }
+
+    /// Asks for the addresses that the person must visit before the request can succeed (2025-11-25 client/elicitation, "URL
+    /// Elicitation Required Error").
+    async fn visit(&self, data: &RawJson, cancel: &CancellationToken) -> Result<(), CallError> {
+        #[derive(Deserialize)]
+        struct Needed {
+            elicitations: Vec<RawJson>,
+        }
+        const METHOD: &str = "elicitation/create";
+        let unanswered = |why: String| CallError::Unanswered { method: METHOD.to_owned(), why };
+        let needed: Needed = data.to().map_err(|error| unanswered(error.to_string()))?;
+        for asked in &needed.elicitations {
+            let answer = tokio::select! {
+                answer = self.0.options.offers.answer(METHOD, Some(asked)) => answer,
+                () = cancel.cancelled() => return Err(CallError::Cancelled),
+            };
+            let answer = answer.map_err(|error| unanswered(error.message))?;
+            if answer.to_value()["action"] != "accept" {
+                return Err(unanswered("the person did not agree".to_owned()));
+            }
+        }
+        Ok(())
     }
 
     async fn answers(&self, required: &InputRequired) -> Result<BTreeMap<String, RawJson>, CallError> {

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod child;
+mod duties;
 mod opening;
 mod stream;
 
@@ -94,6 +95,7 @@ fn script<F: Future<Output = ()> + Send + 'static>(script: impl FnOnce(Far) -> F
 struct Scripted {
     scripts: VecDeque<Script>,
     events: EventSender,
+    offers: Offers,
 }
 
 impl Opener for Scripted {
@@ -106,7 +108,7 @@ impl Opener for Scripted {
         tokio::spawn(script(Far { lines: BufReader::new(reader).lines(), out: writer }));
         let (reader, writer) = tokio::io::split(near);
         let (wire, answered) =
-            Wire::start(reader, writer, self.events.clone(), Offers::default(), CancellationToken::new());
+            Wire::start(reader, writer, self.events.clone(), self.offers.clone(), CancellationToken::new());
         Ok(Link { wire, answered, process: None, mirrors: None })
     }
 }
@@ -117,7 +119,11 @@ async fn open(
     options: &ConnectionOptions,
 ) -> (Result<Connection, ConnectError>, EventReceiver) {
     let (events, receiver) = events();
-    let mut opener = Scripted { scripts: scripts.into_iter().collect(), events: events.clone() };
+    let mut opener = Scripted {
+        scripts: scripts.into_iter().collect(),
+        events: events.clone(),
+        offers: options.offers.clone(),
+    };
     let connection = Connection::open_through(&mut opener, options, &events).await;
     assert!(opener.scripts.is_empty(), "the host starts the server as often as planned");
     (connection, receiver)
