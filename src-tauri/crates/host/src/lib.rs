@@ -4,6 +4,7 @@
 //! and everything that draws.
 
 pub mod app_view;
+pub mod configuration;
 pub mod connection;
 pub mod conversation;
 pub mod model;
