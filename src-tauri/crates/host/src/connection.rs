@@ -139,7 +139,21 @@ impl Connection {
             }
             ServerSpec::Http(spec) => {
                 let mut opener = HttpOpener { spec, events: events.clone(), offers: options.offers.clone() };
-                Self::open_through(&mut opener, options, &events).await
+                let opened = Self::open_through(&mut opener, options, &events).await;
+                match opened {
+                    Err(ConnectError::Http {
+                        failure: HttpFailure { status: Some(400 | 404 | 405), .. },
+                    }) => {
+                        let text = "The server does not know Streamable HTTP; trying the HTTP with SSE of 2024-11-05.";
+                        events.step(None, true, text.to_owned());
+                        let mut opener = EventsOpener(opener);
+                        let newest = options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
+                        let options = ConnectionOptions { newest, ..options.clone() };
+                        // What the first attempt said is the better reason, if this one does not succeed either.
+                        Self::open_through(&mut opener, &options, &events).await.or(opened)
+                    }
+                    opened => opened,
+                }
             }
         }
     }
@@ -579,5 +593,19 @@ impl Opener for HttpOpener<'_> {
             CancellationToken::new(),
         )?;
         Ok(Link { wire, answered, process: None, mirrors: Some(mirrors) })
+    }
+}
+
+/// The deprecated transport of the same server.
+struct EventsOpener<'a>(HttpOpener<'a>);
+
+impl Opener for EventsOpener<'_> {
+    type Link = Link;
+
+    async fn open(&mut self) -> Result<Link, ConnectError> {
+        let HttpOpener { spec, events, offers } = &self.0;
+        let (wire, answered) =
+            http::events::start(spec, events.clone(), offers.clone(), CancellationToken::new()).await?;
+        Ok(Link { wire, answered, process: None, mirrors: None })
     }
 }

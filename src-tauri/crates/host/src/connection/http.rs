@@ -5,6 +5,7 @@
 //! without its content; [`raw::RawClient`] below it puts the very text on the way and takes the very text off it, past rmcp, into the
 //! [`Wire`]. Deliberately absent: what the messages say, and finding the revision.
 
+pub(super) mod events;
 mod mirror;
 mod raw;
 mod typed;

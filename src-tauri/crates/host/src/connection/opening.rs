@@ -61,6 +61,9 @@ impl Greeting {
     }
 }
 
+/// The first revision, which servers over HTTP with SSE often still speak.
+const OLDEST: &str = "2024-11-05";
+
 /// A fresh stream to the server, for each attempt.
 pub(super) trait Opener: Send {
     /// What an attempt holds beside its wire, such as a process.
@@ -379,7 +382,13 @@ impl Opening<'_> {
         let answer: Answer = result
             .to()
             .map_err(|error| ConnectError::BadGreeting { method: "initialize", why: error.to_string() })?;
-        let revision: Option<Revision> = answer.protocol_version.parse().ok();
+        let mut revision: Option<Revision> = answer.protocol_version.parse().ok();
+        if answer.protocol_version == OLDEST {
+            // It has nothing that 2025-03-26 reads otherwise.
+            revision = Some(Revision::V2025_03_26);
+            let text = format!("The server speaks {OLDEST}, which is read as {}.", Revision::V2025_03_26);
+            self.step(revision, true, text);
+        }
         let Some(revision) = revision.filter(|it| it.has_handshake()) else {
             return Err(ConnectError::NoCommonRevision { supported: vec![answer.protocol_version] });
         };

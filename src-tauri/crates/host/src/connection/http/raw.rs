@@ -33,8 +33,8 @@ use crate::connection::{
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+pub(super) const JSON: &str = "application/json";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 /// How much is kept of a body that is no answer, in bytes.
 const MAX_DETAIL: usize = 2_000;
@@ -62,16 +62,7 @@ pub(super) struct RawClient {
 
 impl RawClient {
     pub(super) fn new(wire: Arc<Wire>, mirrors: Arc<Mirrors>) -> Result<Self, reqwest::Error> {
-        // A redirect to another place would carry what was meant for this one.
-        let same_place = reqwest::redirect::Policy::custom(|attempt| {
-            let first = attempt.previous().first();
-            if first.is_some_and(|it| it.origin() == attempt.url().origin()) && attempt.previous().len() < 5 {
-                attempt.follow()
-            } else {
-                attempt.stop()
-            }
-        });
-        let http = reqwest::Client::builder().redirect(same_place).build()?;
+        let http = client()?;
         Ok(Self { http, wire, mirrors })
     }
 
@@ -277,6 +268,20 @@ impl StreamableHttpClient for RawClient {
     }
 }
 
+/// A client that stays at the place that it is given.
+pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
+    // A redirect to another place would carry what was meant for this one.
+    let same_place = reqwest::redirect::Policy::custom(|attempt| {
+        let first = attempt.previous().first();
+        if first.is_some_and(|it| it.origin() == attempt.url().origin()) && attempt.previous().len() < 5 {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    });
+    reqwest::Client::builder().redirect(same_place).build()
+}
+
 /// What an error of rmcp's transport says about the way to the server.
 pub(super) fn failure(error: &Failed) -> HttpFailure {
     let (status, challenge) = match error {
@@ -339,7 +344,7 @@ fn refused(status: StatusCode, headers: &HeaderMap) -> Option<Failed> {
     }
 }
 
-fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
+pub(super) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
     let given = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     given.split(';').next().is_some_and(|it| it.trim().eq_ignore_ascii_case(wanted))
 }
@@ -358,7 +363,7 @@ async fn body(mut response: Response) -> Result<String, Failed> {
 }
 
 /// The events of a body. One that never ends is given up when it is longer than any line may be.
-fn events(response: Response) -> impl Stream<Item = Result<Sse, SseError>> + Send + 'static {
+pub(super) fn events(response: Response) -> impl Stream<Item = Result<Sse, SseError>> + Send + 'static {
     let since = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&since);
     let bytes = response.bytes_stream().map(move |chunk| {
