@@ -173,13 +173,13 @@ async fn what_cannot_be_spoken_is_said_clearly() {
         let (id, _, _) = far.request().await.unwrap();
         far.refuse(&id, r#"{"code":-32601,"message":"no"}"#).await;
         let (id, _, _) = far.request().await.unwrap();
-        far.answer(&id, r#"{"protocolVersion":"2024-11-05","capabilities":{}}"#).await;
+        far.answer(&id, r#"{"protocolVersion":"2024-10-07","capabilities":{}}"#).await;
         far.idle().await;
     });
     check(
         ancient,
         expect![[r#"
-        the server speaks 2024-11-05, of which Usher speaks none
+        the server speaks 2024-10-07, of which Usher speaks none
         Update the server, or Usher."#]],
     )
     .await;
