@@ -10,7 +10,7 @@ mod mirror;
 mod raw;
 mod typed;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
 use http::{HeaderName, HeaderValue};
@@ -22,12 +22,12 @@ use rmcp::{
         streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
     },
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::jsonrpc::{Id, Message};
 
 pub(super) use self::mirror::Mirrors;
-use self::raw::{RawClient, RawError};
+use self::raw::{RawClient, RawError, Standing};
 use super::{
     error::{ConnectError, HttpFailure},
     event::EventSender,
@@ -36,6 +36,9 @@ use super::{
     spec::HttpSpec,
     wire::{Answered, Outgoing, Reply, Wire},
 };
+
+/// How long the first request waits for the stream that stands beside the requests of a session.
+const STANDING_STREAM: Duration = Duration::from_secs(2);
 
 /// How many requests may be under way before they have an answer or a stream.
 const MAX_REQUESTS: usize = 64;
@@ -58,13 +61,14 @@ pub(super) fn start(
     let headers = headers(&spec.headers).map_err(unusable)?;
     let (wire, answered, outgoing) = Wire::unconnected(events, offers, closing);
     let client = RawClient::new(Arc::clone(&wire), mirrors).map_err(|error| unusable(error.to_string()))?;
+    let standing = client.standing();
     let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str());
     config.custom_headers = headers;
     config.max_concurrent_requests = MAX_REQUESTS;
     config.max_sse_event_size = MAX_LINE;
     config.max_json_response_size = MAX_LINE;
     let transport = StreamableHttpClientTransport::with_client(client, config);
-    tokio::spawn(carry(transport, Arc::clone(&wire), outgoing));
+    tokio::spawn(carry(transport, Arc::clone(&wire), outgoing, standing));
     Ok((wire, answered))
 }
 
@@ -85,13 +89,20 @@ async fn carry(
     mut transport: StreamableHttpClientTransport<RawClient>,
     wire: Arc<Wire>,
     mut outgoing: mpsc::Receiver<Outgoing>,
+    mut standing: watch::Receiver<Standing>,
 ) {
     loop {
         tokio::select! {
             () = wire.closing().cancelled() => break,
             next = outgoing.recv() => {
                 let Some(next) = next else { break };
+                let is_last_of_handshake = next.is_initialized();
                 send(&mut transport, &wire, next).await;
+                if is_last_of_handshake {
+                    // A server may answer on the stream beside the requests, and what it sends before there is one is lost.
+                    let settled = standing.wait_for(|it| *it != Standing::Expected);
+                    let _slow = tokio::time::timeout(STANDING_STREAM, settled).await;
+                }
             }
             told = transport.receive() => match told {
                 // The answers themselves went into the wire before rmcp knew of them.

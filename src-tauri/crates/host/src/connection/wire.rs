@@ -80,6 +80,13 @@ pub(super) struct Outgoing {
     pub(super) line: String,
 }
 
+impl Outgoing {
+    /// Whether it ends the handshake (2025-11-25 basic/lifecycle).
+    pub(super) fn is_initialized(&self) -> bool {
+        matches!(&self.message, Message::Notification { method, .. } if method == "notifications/initialized")
+    }
+}
+
 /// How many questions of a server may be open at once.
 const MAX_ASKED: usize = 16;
 

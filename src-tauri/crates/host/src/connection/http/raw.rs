@@ -23,6 +23,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+use tokio::sync::watch;
 use usher_protocol::jsonrpc::{Id, Message};
 
 use super::{HttpFailure, MAX_LINE, Mirrors, Outgoing, Reply, Wire};
@@ -58,12 +59,29 @@ pub(super) struct RawClient {
     http: reqwest::Client,
     wire: Arc<Wire>,
     mirrors: Arc<Mirrors>,
+    standing: Arc<watch::Sender<Standing>>,
+}
+
+/// The stream beside the requests of a session (2025-11-25 basic/transports, "Listening for Messages from the Server").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is no session, so no stream is opened.
+    None,
+    /// A session began, and its stream is asked for.
+    Expected,
+    /// The server opened it or refused it.
+    Settled,
 }
 
 impl RawClient {
     pub(super) fn new(wire: Arc<Wire>, mirrors: Arc<Mirrors>) -> Result<Self, reqwest::Error> {
         let http = client()?;
-        Ok(Self { http, wire, mirrors })
+        Ok(Self { http, wire, mirrors, standing: Arc::new(watch::Sender::new(Standing::None)) })
+    }
+
+    /// Tells where the stream beside the requests stands.
+    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.subscribe()
     }
 
     /// Takes text that came into the wire. Gives what rmcp is told of it.
@@ -133,6 +151,9 @@ impl RawClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         let session = response.headers().get(SESSION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        if opening && session.is_some() {
+            self.standing.send_replace(Standing::Expected);
+        }
         if status.is_success() && is_type(response.headers(), EVENTS) {
             return Ok(StreamableHttpPostResponse::Sse(self.taken(response, opening), session));
         }
@@ -234,7 +255,9 @@ impl StreamableHttpClient for RawClient {
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT, id);
         }
-        let response = request.send().await.map_err(raw)?;
+        let response = request.send().await;
+        self.standing.send_replace(Standing::Settled);
+        let response = response.map_err(raw)?;
         let status = response.status();
         if let Some(error) = refused(status, response.headers()) {
             return Err(error);
