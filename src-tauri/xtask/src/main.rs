@@ -3,6 +3,7 @@
 //! Deliberately absent: dependencies (this must build in seconds on a fresh machine) and shell scripts.
 
 mod bindings;
+mod conformance;
 mod desktop;
 mod packages;
 mod peers;
@@ -28,6 +29,8 @@ cargo xtask <command>
   test [--yes] [--with-peers] [--only headless|ui|window|peers]
       Installs what the tests need and runs them layer by layer. --with-peers adds servers from
       npm and a real language model.
+  conformance [--yes]
+      Installs the official conformance suite and runs it against Usher's own connection.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
@@ -57,13 +60,14 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
     let known: &[&str] = match command.as_str() {
         "run" => &["--yes", "--terminal"],
         "test" => &["--yes", "--with-peers", "--only"],
-        "screenshots" => &["--yes"],
+        "screenshots" | "conformance" => &["--yes"],
         _ => &[],
     };
     options.check(known)?;
     match command.as_str() {
         "run" => run::run(&options).map(|()| true),
         "test" => test::run(&mut options),
+        "conformance" => conformance::run(&options),
         "screenshots" => screenshots::run(&options).map(|()| true),
         "bindings" => bindings::run().map(|()| true),
         _ => {

@@ -1,0 +1,165 @@
+//! `cargo xtask conformance`: the official conformance suite against the host's connection.
+//!
+//! It needs a newer Node.js than the page does; both come from npm and stay below `target/conformance`. A scenario in which nothing was
+//! checked has failed, whatever the suite says of it.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::Context as _;
+
+use crate::{
+    Options,
+    process::{cargo, confirm, program, say},
+    target, ui,
+};
+
+/// The suite, and the Node.js that it needs.
+const PACKAGES: &[&str] = &["node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12"];
+
+/// What is run, and how many scenarios of each count.
+const SETS: &[(&str, &[&str], usize)] = &[
+    ("requirements 2026-07-28", &["--requirements", "2026-07-28"], 32),
+    ("requirements 2025-11-25", &["--requirements", "2025-11-25"], 18),
+    ("spec 2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"], 5),
+    ("spec 2025-03-26", &["--suite", "all", "--spec-version", "2025-03-26"], 2),
+];
+
+/// Not scored, because it came after its release; the host means to pass it.
+const BESIDE: &str = "json-schema-2020-12-preservation";
+
+/// Installs the suite and runs every set. `false` when a scenario failed or checked nothing.
+///
+/// # Errors
+/// When the answer is no, or something cannot be installed, built or started.
+pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
+    let folder = target().join("conformance");
+    ensure(&folder, options.yes())?;
+    let built = ["build", "--workspace", "--bin", "usher-conformance-client"];
+    crate::process::run(cargo().args(built))?;
+    let client = target().join("debug").join("usher-conformance-client");
+    let mut lines = Vec::new();
+    let mut all_passed = true;
+    for (name, args, expected) in SETS {
+        let results = folder.join("results").join(name.replace(' ', "-"));
+        let mut suite = suite(&folder);
+        suite.arg("client").arg("--command").arg(&client).args(*args).arg("-o").arg(&results);
+        say(&format!("\n=== {name} ==="));
+        let output = suite.output().context("the suite cannot be started")?;
+        let outcome = Outcome::read(&String::from_utf8_lossy(&output.stdout));
+        let passed = outcome.passed();
+        all_passed &= passed == *expected && outcome.failed().is_empty();
+        lines.push(format!("{name}: {passed}/{expected}"));
+        for failed in outcome.failed() {
+            say(&format!("  failed: {failed} (see {})", results.display()));
+        }
+        if let Some(beside) = outcome.scenarios.iter().find(|it| it.name == BESIDE) {
+            all_passed &= beside.is_passed();
+            lines.push(format!(
+                "{name}, not scored: {BESIDE} {} passed, {} failed",
+                beside.passed, beside.failed
+            ));
+        }
+    }
+    say(&format!("\n{}", lines.join("\n")));
+    Ok(all_passed)
+}
+
+fn ensure(folder: &Path, yes: bool) -> anyhow::Result<()> {
+    let wanted = format!("{PACKAGES:?}");
+    let mark = folder.join("installed");
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    say(
+        "The official conformance suite and the Node.js that it needs are missing (about 130 MB in target/conformance).",
+    );
+    confirm("Install them from npm?", yes)?;
+    fs::create_dir_all(folder)?;
+    crate::process::run(
+        ui::npm().args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(PACKAGES),
+    )?;
+    fs::write(mark, wanted)?;
+    Ok(())
+}
+
+/// The suite under its own Node.js.
+fn suite(folder: &Path) -> Command {
+    let programs = folder.join("node_modules").join(".bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(programs.clone()).chain(std::env::split_paths(&path));
+    let mut suite = program(programs.join(if cfg!(windows) { "conformance.cmd" } else { "conformance" }));
+    suite.env("PATH", std::env::join_paths(folders).unwrap_or(path));
+    suite
+}
+
+struct Scenario {
+    name: String,
+    passed: usize,
+    failed: usize,
+    warned: usize,
+    scored: bool,
+}
+
+impl Scenario {
+    fn is_passed(&self) -> bool {
+        self.passed > 0 && self.failed == 0 && self.warned == 0
+    }
+}
+
+/// What a run of the suite said.
+struct Outcome {
+    scenarios: Vec<Scenario>,
+}
+
+impl Outcome {
+    fn read(output: &str) -> Self {
+        let summary = output.split_once("=== SUITE SUMMARY ===").map_or("", |it| it.1);
+        let (summary, beside) = summary.split_once("Not scored").unwrap_or((summary, ""));
+        let is_beside = |name: &str| {
+            beside.lines().any(|it| it.trim_start_matches([' ', '✓', '✗']).starts_with(&format!("{name} (")))
+        };
+        let scenario = |line: &str| {
+            let (name, counts) = line.strip_prefix(['✓', '✗'])?.trim().split_once(": ")?;
+            let count = |word: &str| {
+                counts.split(", ").find_map(|it| it.strip_suffix(word)?.trim().parse().ok()).unwrap_or(0)
+            };
+            Some(Scenario {
+                name: name.to_owned(),
+                passed: count("passed"),
+                failed: count("failed"),
+                warned: count("warnings"),
+                scored: !is_beside(name),
+            })
+        };
+        Self { scenarios: summary.lines().filter_map(scenario).collect() }
+    }
+
+    fn passed(&self) -> usize {
+        self.scenarios.iter().filter(|it| it.scored && it.is_passed()).count()
+    }
+
+    fn failed(&self) -> Vec<&str> {
+        self.scenarios.iter().filter(|it| it.scored && !it.is_passed()).map(|it| it.name.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_that_checked_nothing_has_failed() {
+        let outcome = Outcome::read(
+            "✓ before: 1 passed, 0 failed\n=== SUITE SUMMARY ===\n\n✓ a: 2 passed, 0 failed\n✓ auth/b: 0 passed, 0 failed\n\
+             ✗ c: 1 passed, 0 failed, 1 warnings\n✓ d: 9 passed, 0 failed\n✗ auth/e: 0 passed, 1 failed\n\n\
+             Total: 12 passed, 1 failed, 1 warnings\n\nNot scored for 2026-07-28: 2 scenario(s) run.\n  ✗ auth/e (extension)\n  ✓ d (added-after-release)\n",
+        );
+        assert_eq!((outcome.passed(), outcome.failed()), (1, vec!["auth/b", "c"]));
+        assert!(outcome.scenarios.iter().any(|it| it.name == "d" && it.is_passed() && !it.scored));
+    }
+
+    #[test]
+    fn a_suite_that_did_not_run_has_passed_nothing() {
+        assert_eq!(Outcome::read("Error: no such version").passed(), 0);
+    }
+}
