@@ -11,6 +11,7 @@ mod history;
 mod live;
 mod models;
 mod outputs;
+mod questions;
 mod record;
 mod scripting;
 mod servers;
@@ -27,6 +28,7 @@ pub use event::{
 pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
+pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord};
 pub use record::*;
 pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
 pub use turn::Preview;
@@ -43,8 +45,8 @@ use tokio::sync::mpsc;
 use usher_engine::{routing::LegacyPolicy, selection::Consumers, validation::SchemaCache};
 
 use self::{
-    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, scripting::Scripts,
-    servers::Server, servers::WireLog, views::Views,
+    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, questions::Questions,
+    scripting::Scripts, servers::Server, servers::WireLog, views::Views,
 };
 use crate::{
     connection::ConnectionOptions,
@@ -150,6 +152,7 @@ struct Inner {
     payloads: Mutex<PayloadCache>,
     scripts: Mutex<Scripts>,
     views: Mutex<Views>,
+    questions: Mutex<Questions>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -192,6 +195,7 @@ impl Host {
             payloads: Mutex::default(),
             scripts: Mutex::default(),
             views: Mutex::default(),
+            questions: Mutex::default(),
             options,
             store,
             events,

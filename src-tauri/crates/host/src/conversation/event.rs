@@ -5,6 +5,7 @@ use usher_engine::ledger::LedgerEntry;
 use super::{
     HostError,
     models::ModelEntry,
+    questions::QuestionRecord,
     record::{CallRecord, ItemRecord},
     servers::ServerStatus,
 };
@@ -78,6 +79,10 @@ pub enum HostEvent {
     },
     /// The list of models changed.
     Models(Vec<ModelEntry>),
+    /// A server asks the person something.
+    Question(Box<QuestionRecord>),
+    /// A question no longer waits: it was answered, or taken back.
+    QuestionGone(String),
     /// Something to tell the user.
     Notice(Notice),
     /// A notice is no longer true.

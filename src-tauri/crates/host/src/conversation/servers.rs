@@ -266,7 +266,8 @@ impl Host {
         let command = if spec.built_in { self.own_program() } else { spec.command.clone() };
         let remembered = row.era.as_deref().and_then(|it| it.parse().ok());
         let spec = StdioSpec { command, args: spec.args.clone(), env: spec.env.clone(), cwd: None };
-        (spec.into(), ConnectionOptions { remembered, ..self.connection_options() })
+        let offers = self.offers_to(&row.id, &row.name);
+        (spec.into(), ConnectionOptions { remembered, offers, ..self.connection_options() })
     }
 
     async fn follow_state(self, server: Arc<Server>) {
@@ -424,7 +425,7 @@ impl Host {
         }
     }
 
-    fn remark(&self, server_id: &str, title: &str, text: String) {
+    pub(super) fn remark(&self, server_id: &str, title: &str, text: String) {
         let bytes = text.len();
         self.log(WireRecord {
             seq: 0,

@@ -1,0 +1,185 @@
+//! What servers ask the person in front of the host: forms to fill in and addresses to visit (2025-11-25 and 2026-07-28
+//! client/elicitation).
+//!
+//! A question always says which server asks, and every answer is checked before it leaves. Deliberately absent: drawing the form, and
+//! opening the address.
+
+mod form;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tokio::sync::{mpsc, oneshot};
+use usher_engine::validation::{Compiled, Verdict};
+use usher_protocol::RawJson;
+
+pub use self::form::{Choice, Field, FieldKind};
+use super::{Host, HostError, HostEvent, lock};
+use crate::connection::{Answer, Ask, Elicited, Offers, Question};
+
+/// How many questions may wait in front of the person; more are declined by the connection's own limit and the channel's.
+const MAX_WAITING: usize = 4;
+
+/// A question that waits for the person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionRecord {
+    /// Its id.
+    pub id: String,
+    /// The server that asks.
+    pub server_id: String,
+    /// Its name.
+    pub server_name: String,
+    /// What is asked.
+    pub asked: Asked,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// A form.
+    Form {
+        /// Why, in the server's words.
+        message: String,
+        /// What is to be filled in, in the server's order.
+        fields: Vec<Field>,
+    },
+    /// An address to visit.
+    Url {
+        /// Why, in the server's words.
+        message: String,
+        /// The whole address.
+        url: String,
+        /// Its host alone, in ASCII, so that look-alikes show.
+        host: String,
+    },
+}
+
+/// What the person answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QuestionAnswer {
+    /// Agrees; with what was filled in, an object as JSON.
+    Accept(Option<RawJson>),
+    /// Says no.
+    Decline,
+    /// Goes away.
+    Cancel,
+}
+
+/// The questions that wait.
+#[derive(Default)]
+pub(super) struct Questions(BTreeMap<String, Waiting>);
+
+struct Waiting {
+    record: QuestionRecord,
+    /// What a form's answer must fit.
+    schema: Option<RawJson>,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Host {
+    /// What a server may ask here, with a way to the person.
+    pub(super) fn offers_to(&self, server_id: &str, server_name: &str) -> Offers {
+        let (questions, asked) = mpsc::channel(MAX_WAITING);
+        let (host, id, name) = (Arc::downgrade(&self.0), server_id.to_owned(), server_name.to_owned());
+        tokio::spawn(async move {
+            let mut asked = asked;
+            while let Some(question) = asked.recv().await {
+                let Some(host) = host.upgrade().map(Host) else { return };
+                tokio::spawn(host.ask(id.clone(), name.clone(), question));
+            }
+        });
+        let offers = self.0.options.connection.offers.clone();
+        Offers { questions: Some(questions), ..offers }
+    }
+
+    /// Shows a question, and waits for the person or for the server to take it back.
+    async fn ask(self, server_id: String, server_name: String, mut question: Question) {
+        let asked = match read(&question.ask) {
+            Ok(asked) => asked,
+            Err(why) => {
+                self.remark(
+                    &server_id,
+                    "elicitation",
+                    format!("A question could not be shown ({why}); declined."),
+                );
+                return question.answer(Answer::Elicited(Elicited::Decline));
+            }
+        };
+        let schema = match &question.ask {
+            Ask::Form { schema, .. } => Some(schema.clone()),
+            Ask::Url { .. } | Ask::Sample { .. } | Ask::Roots => None,
+        };
+        let (answer, answered) = oneshot::channel();
+        let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
+        let id = record.id.clone();
+        lock(&self.0.questions).0.insert(id.clone(), Waiting { record: record.clone(), schema, answer });
+        self.tell(HostEvent::Question(Box::new(record)));
+        let answer = tokio::select! {
+            answer = answered => answer.unwrap_or(Answer::Elicited(Elicited::Cancel)),
+            () = question.withdrawn() => Answer::Elicited(Elicited::Cancel),
+        };
+        lock(&self.0.questions).0.remove(&id);
+        self.tell(HostEvent::QuestionGone(id));
+        question.answer(answer);
+    }
+
+    /// The questions that wait, oldest first.
+    pub fn questions(&self) -> Vec<QuestionRecord> {
+        lock(&self.0.questions).0.values().map(|it| it.record.clone()).collect()
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// The question is gone, or what was filled in does not fit what the server wants; nothing is sent then.
+    pub fn answer_question(&self, id: &str, answer: QuestionAnswer) -> Result<(), HostError> {
+        let mut questions = lock(&self.0.questions);
+        let waiting = questions.0.get(id).ok_or_else(|| HostError::unknown("question"))?;
+        let elicited = match answer {
+            QuestionAnswer::Decline => Elicited::Decline,
+            QuestionAnswer::Cancel => Elicited::Cancel,
+            QuestionAnswer::Accept(content) => {
+                Elicited::Accept { content: filled(waiting.schema.as_ref(), content)? }
+            }
+        };
+        if let Some(waiting) = questions.0.remove(id) {
+            // A server that took its question back in this moment is told nothing.
+            let _gone = waiting.answer.send(Answer::Elicited(elicited));
+        }
+        Ok(())
+    }
+}
+
+/// Checks what was filled in.
+fn filled(
+    schema: Option<&RawJson>,
+    content: Option<RawJson>,
+) -> Result<Option<serde_json::Value>, HostError> {
+    let Some(schema) = schema else { return Ok(None) };
+    let content = content.unwrap_or_else(|| serde_json::json!({}).into());
+    match Compiled::new(schema).check(&content) {
+        // A schema that cannot be checked does not hold the person up; the server checks again.
+        Verdict::Fits | Verdict::NotChecked(_) => Ok(Some(content.to_value())),
+        verdict @ Verdict::Violates { .. } => Err(HostError::new(
+            format!("What was filled in {}.", verdict.line()),
+            "Nothing was sent.",
+            "Correct it, or decline.",
+        )),
+    }
+}
+
+fn read(ask: &Ask) -> Result<Asked, String> {
+    match ask {
+        Ask::Form { message, schema } => {
+            Ok(Asked::Form { message: message.clone(), fields: form::read(schema)? })
+        }
+        Ask::Url { message, url, .. } => {
+            let parsed = url::Url::parse(url).map_err(|error| format!("its address is none: {error}"))?;
+            if !matches!(parsed.scheme(), "https" | "http") {
+                return Err(format!("its address is no web address ({})", parsed.scheme()));
+            }
+            let host = parsed.host_str().unwrap_or_default().to_owned();
+            Ok(Asked::Url { message: message.clone(), url: parsed.into(), host })
+        }
+        Ask::Sample { .. } | Ask::Roots => Err("it is of another kind".to_owned()),
+    }
+}
