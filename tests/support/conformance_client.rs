@@ -4,11 +4,19 @@
 //! The suite gives the server's address as the last argument, and the scenario in `MCP_CONFORMANCE_SCENARIO`. Deliberately absent:
 //! knowledge of the answers; whatever passes here passes in the product.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use anyhow::{Context as _, bail};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use usher_host::connection::{
-    Answer, Ask, CallOptions, Connection, ConnectionOptions, Elicited, HttpSpec, Offers, Question, events,
+    Answer, Ask, Authorization, AuthorizationSettings, Browser, CallOptions, Connection, ConnectionOptions,
+    CredentialKeeper, Elicited, GivenClient, HttpSpec, Offers, Question, Redirect, SecretText, Visit,
+    Visited, events,
 };
 use usher_protocol::codec::CallRequest;
 
@@ -27,16 +35,83 @@ async fn main() -> anyhow::Result<()> {
             eprintln!("{event:?}");
         }
     });
+    let authorization = Authorization::new(
+        &url,
+        signing_in(&scenario, &context),
+        Arc::new(Remembered::default()),
+        Arc::new(Headless(reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?)),
+    )?;
     let spec = HttpSpec { url, ..HttpSpec::default() }.into();
     let (questions, asked) = mpsc::channel(4);
     tokio::spawn(answer(asked));
     let offers = Offers { forms: true, urls: true, questions: Some(questions), ..Offers::default() };
-    let server =
-        Connection::open(&spec, &ConnectionOptions { offers, ..ConnectionOptions::default() }, sender)
-            .await?;
+    let authorization = Some(authorization);
+    let options = ConnectionOptions { offers, authorization, ..ConnectionOptions::default() };
+    let server = Connection::open(&spec, &options, sender).await?;
     act(&server, &scenario, &context).await?;
     server.close().await;
     Ok(())
+}
+
+/// Who the suite takes the host for.
+fn signing_in(scenario: &str, context: &Value) -> AuthorizationSettings {
+    let client = context["client_id"].as_str().map(|client_id| GivenClient {
+        client_id: client_id.to_owned(),
+        client_secret: context["client_secret"].as_str().map(SecretText::new),
+        issuer: None,
+    });
+    // The suite's metadata document names this address, at which nobody listens.
+    let redirect = match scenario {
+        "auth/basic-cimd" => Redirect::Elsewhere("http://localhost:3000/callback".to_owned()),
+        _ => Redirect::AnyPort,
+    };
+    AuthorizationSettings {
+        client,
+        client_metadata_url: Some("https://conformance-test.local/client-metadata.json".to_owned()),
+        redirect,
+        ..AuthorizationSettings::default()
+    }
+}
+
+#[derive(Default)]
+struct Remembered(Mutex<BTreeMap<String, String>>);
+
+impl CredentialKeeper for Remembered {
+    fn credential(&self, name: &str) -> Result<Option<String>, String> {
+        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned())
+    }
+
+    fn keep_credential(&self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match value {
+            Some(value) => all.insert(name.to_owned(), value.to_owned()),
+            None => all.remove(name),
+        };
+        Ok(())
+    }
+}
+
+/// A browser in front of which somebody agrees to everything.
+struct Headless(reqwest::Client);
+
+impl Browser for Headless {
+    fn may_open<'a>(&'a self, visit: &'a Visit) -> BoxFuture<'a, bool> {
+        eprintln!("{visit:?}");
+        Box::pin(async { true })
+    }
+
+    fn open_browser<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Visited, String>> {
+        Box::pin(async move {
+            let response = self.0.get(url).send().await.map_err(|error| error.to_string())?;
+            let place = response.headers().get("location").and_then(|it| it.to_str().ok());
+            let place = place.ok_or_else(|| format!("no redirect, but {}", response.status()))?.to_owned();
+            if !place.starts_with("http://127.0.0.1:") {
+                return Ok(Visited::RedirectedTo(place));
+            }
+            self.0.get(&place).send().await.map_err(|error| error.to_string())?;
+            Ok(Visited::Outside)
+        })
+    }
 }
 
 /// A person who agrees to everything and changes nothing in a form.

@@ -4,6 +4,7 @@
 //! the very text that the server wrote ([`RawJson`]): nothing here reads a payload. Deliberately absent: what to ask a tool for and who
 //! receives what comes back (the engine's), and approval (the conversation's).
 
+mod authorization;
 mod cache;
 mod error;
 mod event;
@@ -46,7 +47,22 @@ use usher_protocol::{
     codec::{CallRequest, RejectedTool, ToolPage, WireDiagnostic, decode_tools, encode_call},
 };
 
+use self::{
+    authorization::Tries,
+    http::Mirrors,
+    opening::{LinkEnd, Opener},
+    process::Process,
+    rounds::{InputRequired, MAX_ROUNDS, Round},
+    search_path::SearchPath,
+    subscription::Filter,
+    transport::{Beside, Client, RawTransport},
+    wire::{Answered, Reply, Wire},
+};
 pub use self::{
+    authorization::{
+        Authorization, AuthorizationError, AuthorizationSettings, Browser, CredentialKeeper, GivenClient,
+        Redirect, SecretText, Visit, Visited,
+    },
     error::{CallError, ConnectError, HttpFailure},
     event::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
@@ -57,16 +73,6 @@ pub use self::{
     resources::ResourceTemplate,
     spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
     supervisor::{ServerState, Supervisor},
-};
-use self::{
-    http::Mirrors,
-    opening::{LinkEnd, Opener},
-    process::Process,
-    rounds::{InputRequired, MAX_ROUNDS, Round},
-    search_path::SearchPath,
-    subscription::Filter,
-    transport::{Beside, Client, RawTransport},
-    wire::{Answered, Reply, Wire},
 };
 
 /// The most pages of a list that are read.
@@ -138,23 +144,46 @@ impl Connection {
                 Self::open_through(&mut opener, options, &events).await
             }
             ServerSpec::Http(spec) => {
-                let mut opener = HttpOpener { spec, events: events.clone(), offers: options.offers.clone() };
-                let opened = Self::open_through(&mut opener, options, &events).await;
-                match opened {
-                    Err(ConnectError::Http {
-                        failure: HttpFailure { status: Some(400 | 404 | 405), .. },
-                    }) => {
-                        let text = "The server does not know Streamable HTTP; trying the HTTP with SSE of 2024-11-05.";
-                        events.step(None, true, text.to_owned());
-                        let mut opener = EventsOpener(opener);
-                        let newest = options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
-                        let options = ConnectionOptions { newest, ..options.clone() };
-                        // What the first attempt said is the better reason, if this one does not succeed either.
-                        Self::open_through(&mut opener, &options, &events).await.or(opened)
+                let authorization = options.authorization.clone().filter(|_| !spec.says_who_asks());
+                let options = &ConnectionOptions { authorization, ..options.clone() };
+                let mut tries = Tries::new(options.authorization.as_ref(), &events);
+                loop {
+                    tries.begin();
+                    match Self::open_over_http(spec, options, &events).await {
+                        Err(ConnectError::Http { failure }) => {
+                            if !tries.again(&failure).await? {
+                                return Err(ConnectError::Http { failure });
+                            }
+                        }
+                        outcome => return outcome,
                     }
-                    opened => opened,
                 }
             }
+        }
+    }
+
+    async fn open_over_http(
+        spec: &HttpSpec,
+        options: &ConnectionOptions,
+        events: &EventSender,
+    ) -> Result<Self, ConnectError> {
+        let mut opener = HttpOpener { spec, options, events: events.clone() };
+        let opened = Self::open_through(&mut opener, options, events).await;
+        let Err(ConnectError::Http { failure: HttpFailure { status: Some(400 | 404 | 405), .. } }) = opened
+        else {
+            return opened;
+        };
+        let text = "The server does not know Streamable HTTP; trying the HTTP with SSE of 2024-11-05.";
+        events.step(None, true, text.to_owned());
+        let newest = options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
+        let options = &ConnectionOptions { newest, ..options.clone() };
+        let mut opener = EventsOpener(HttpOpener { spec, options, events: events.clone() });
+        match Self::open_through(&mut opener, options, events).await {
+            Err(ConnectError::Http { failure }) if failure.status == Some(401) => {
+                Err(ConnectError::Http { failure })
+            }
+            // What the first attempt said is the better reason, if this one does not succeed either.
+            outcome => outcome.or(opened),
         }
     }
 
@@ -436,7 +465,32 @@ impl Connection {
         Ok(answers)
     }
 
+    /// Makes a request, again if the server wants to know who asks: it had no effect then. Signing in takes none of the time.
     async fn request(
+        &self,
+        method: &'static str,
+        params: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<RawJson, CallError> {
+        let mut tries = Tries::new(self.0.options.authorization.as_ref(), self.0.wire.events());
+        loop {
+            tries.begin();
+            let outcome = self.request_once(method, params.clone(), limit, progress.clone(), cancel).await;
+            let Err(CallError::Http(failure)) = outcome else { return outcome };
+            let again = tokio::select! {
+                again = tries.again(&failure) => again?,
+                () = cancel.cancelled() => return Err(CallError::Cancelled),
+                exit = self.closed() => return Err(CallError::Closed { exit }),
+            };
+            if !again {
+                return Err(CallError::Http(failure));
+            }
+        }
+    }
+
+    async fn request_once(
         &self,
         method: &'static str,
         params: RawJson,
@@ -576,8 +630,8 @@ impl Opener for ProcessOpener<'_> {
 
 struct HttpOpener<'a> {
     spec: &'a HttpSpec,
+    options: &'a ConnectionOptions,
     events: EventSender,
-    offers: Offers,
 }
 
 impl Opener for HttpOpener<'_> {
@@ -588,8 +642,9 @@ impl Opener for HttpOpener<'_> {
         let (wire, answered) = http::start(
             self.spec,
             Arc::clone(&mirrors),
+            self.options.authorization.clone(),
             self.events.clone(),
-            self.offers.clone(),
+            self.options.offers.clone(),
             CancellationToken::new(),
         )?;
         Ok(Link { wire, answered, process: None, mirrors: Some(mirrors) })
@@ -603,9 +658,9 @@ impl Opener for EventsOpener<'_> {
     type Link = Link;
 
     async fn open(&mut self) -> Result<Link, ConnectError> {
-        let HttpOpener { spec, events, offers } = &self.0;
+        let HttpOpener { spec, options, events } = &self.0;
         let (wire, answered) =
-            http::events::start(spec, events.clone(), offers.clone(), CancellationToken::new()).await?;
+            http::events::start(spec, options, events.clone(), CancellationToken::new()).await?;
         Ok(Link { wire, answered, process: None, mirrors: None })
     }
 }

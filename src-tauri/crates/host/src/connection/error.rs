@@ -2,7 +2,7 @@
 
 use usher_protocol::{RawJson, codec::DecodeError};
 
-use super::event::Exit;
+use super::{authorization::AuthorizationError, event::Exit};
 
 /// A request was carried over HTTP and came to no JSON-RPC answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +61,9 @@ pub enum ConnectError {
         /// What happened.
         failure: HttpFailure,
     },
+    /// It wants to know who asks, and signing in did not succeed.
+    #[error(transparent)]
+    NotAuthorized(#[from] AuthorizationError),
     /// It speaks other revisions.
     #[error("the server speaks {}, of which Usher speaks none", list(supported))]
     NoCommonRevision {
@@ -110,6 +113,7 @@ impl ConnectError {
                 Some(429 | 500..) => "The server has trouble of its own. Try again later.".to_owned(),
                 Some(_) => "Check the address: MCP servers often live at a path such as /mcp.".to_owned(),
             },
+            Self::NotAuthorized(error) => error.todo().to_owned(),
             Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
             Self::Refused { .. } | Self::BadGreeting { .. } => {
                 "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()
@@ -149,6 +153,9 @@ pub enum CallError {
     /// The way to the server failed. Whether the request took effect is not known.
     #[error("the request was not answered ({0})")]
     Http(HttpFailure),
+    /// The server wants to know who asks, or that more is granted, and signing in did not succeed. The request had no effect.
+    #[error(transparent)]
+    NotAuthorized(#[from] AuthorizationError),
     /// The server asked for something in return, and got no answer.
     #[error("the server wanted {method} before it goes on: {why}")]
     Unanswered {
@@ -206,6 +213,7 @@ impl CallError {
             Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) => {
                 "Check whether the action took effect before you repeat it."
             }
+            Self::NotAuthorized(error) => error.todo(),
             Self::Unanswered { .. } => {
                 "The server may have done a part of its work. Ask again when you can answer."
             }

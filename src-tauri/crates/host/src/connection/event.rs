@@ -47,6 +47,11 @@ pub enum ConnectionEvent {
     },
     /// A step of finding the revision.
     Negotiated(NegotiationStep),
+    /// A step of signing in, as a sentence. Nothing in it is secret.
+    SignIn {
+        /// What happened, for people.
+        text: String,
+    },
     /// The server's tools are others now.
     ToolsChanged,
     /// The server's prompts are others now.
@@ -118,6 +123,7 @@ impl ConnectionEvent {
             | Self::Log { .. }
             | Self::ResourceUpdated { .. } => true,
             Self::Negotiated(_)
+            | Self::SignIn { .. }
             | Self::ToolsChanged
             | Self::PromptsChanged
             | Self::ResourcesChanged
@@ -135,6 +141,7 @@ impl ConnectionEvent {
             | Self::Defect { text } => text.len(),
             Self::ResourceUpdated { uri } => uri.len(),
             Self::Negotiated(_)
+            | Self::SignIn { .. }
             | Self::ToolsChanged
             | Self::PromptsChanged
             | Self::ResourcesChanged
@@ -206,6 +213,10 @@ impl EventSender {
 
     pub(super) fn step(&self, revision: Option<Revision>, fallback: bool, text: impl Into<String>) {
         self.tell(ConnectionEvent::Negotiated(NegotiationStep { revision, text: text.into(), fallback }));
+    }
+
+    pub(super) fn sign_in(&self, text: String) {
+        self.tell(ConnectionEvent::SignIn { text });
     }
 
     pub(super) fn defect(&self, text: impl Into<String>) {

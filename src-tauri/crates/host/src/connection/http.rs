@@ -29,6 +29,7 @@ use usher_protocol::jsonrpc::{Id, Message};
 pub(super) use self::mirror::Mirrors;
 use self::raw::{RawClient, RawError, Standing};
 use super::{
+    authorization::Authorization,
     error::{ConnectError, HttpFailure},
     event::EventSender,
     line::MAX_LINE,
@@ -47,6 +48,7 @@ const MAX_REQUESTS: usize = 64;
 pub(super) fn start(
     spec: &HttpSpec,
     mirrors: Arc<Mirrors>,
+    authorization: Option<Authorization>,
     events: EventSender,
     offers: Offers,
     closing: CancellationToken,
@@ -60,7 +62,8 @@ pub(super) fn start(
     }
     let headers = headers(&spec.headers).map_err(unusable)?;
     let (wire, answered, outgoing) = Wire::unconnected(events, offers, closing);
-    let client = RawClient::new(Arc::clone(&wire), mirrors).map_err(|error| unusable(error.to_string()))?;
+    let client = RawClient::new(Arc::clone(&wire), mirrors, authorization.clone())
+        .map_err(|error| unusable(error.to_string()))?;
     let standing = client.standing();
     let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str());
     config.custom_headers = headers;
@@ -68,7 +71,7 @@ pub(super) fn start(
     config.max_sse_event_size = MAX_LINE;
     config.max_json_response_size = MAX_LINE;
     let transport = StreamableHttpClientTransport::with_client(client, config);
-    tokio::spawn(carry(transport, Arc::clone(&wire), outgoing, standing));
+    tokio::spawn(carry(transport, Arc::clone(&wire), outgoing, standing, authorization));
     Ok((wire, answered))
 }
 
@@ -90,6 +93,7 @@ async fn carry(
     wire: Arc<Wire>,
     mut outgoing: mpsc::Receiver<Outgoing>,
     mut standing: watch::Receiver<Standing>,
+    authorization: Option<Authorization>,
 ) {
     loop {
         tokio::select! {
@@ -97,7 +101,7 @@ async fn carry(
             next = outgoing.recv() => {
                 let Some(next) = next else { break };
                 let is_last_of_handshake = next.is_initialized();
-                send(&mut transport, &wire, next).await;
+                send(&mut transport, &wire, next, authorization.clone()).await;
                 if is_last_of_handshake {
                     // A server may answer on the stream beside the requests, and what it sends before there is one is lost.
                     let settled = standing.wait_for(|it| *it != Standing::Expected);
@@ -129,6 +133,7 @@ async fn send(
     transport: &mut StreamableHttpClientTransport<RawClient>,
     wire: &Arc<Wire>,
     outgoing: Outgoing,
+    authorization: Option<Authorization>,
 ) {
     let id = match &outgoing.message {
         Message::Request { id: Id::Number(id), .. } => Some(*id),
@@ -153,7 +158,7 @@ async fn send(
     let wire = Arc::clone(wire);
     let finish = move |outcome: Result<(), StreamableHttpError<RawError>>| {
         let Err(error) = outcome else { return };
-        let failure = raw::failure(&error);
+        let failure = raw::failure(&error, authorization.as_ref());
         match id {
             Some(id) => wire.fail(id, Reply::Failed(failure)),
             None => wire.defect(format!("A message did not reach the server ({failure}).")),

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
 
-use super::question::Offers;
+use super::{authorization::Authorization, question::Offers};
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,13 @@ pub struct HttpSpec {
     pub headers: Vec<(String, String)>,
 }
 
+impl HttpSpec {
+    /// Whether the headers say who asks.
+    pub(super) fn says_who_asks(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.trim().eq_ignore_ascii_case("authorization"))
+    }
+}
+
 impl From<StdioSpec> for ServerSpec {
     fn from(spec: StdioSpec) -> Self {
         Self::Stdio(spec)
@@ -62,6 +69,9 @@ pub struct ConnectionOptions {
     pub ui_extension: bool,
     /// What the host answers to servers.
     pub offers: Offers,
+    /// How the host signs in at a server that is spoken to over HTTP and wants to know who asks. Without it such a server cannot be
+    /// used, unless its headers say who asks.
+    pub authorization: Option<Authorization>,
     /// The newest revision that is offered; earlier ones follow. Lower it to repeat a request under an earlier one (rule H09).
     pub newest: Revision,
     /// What [`super::Greeting::remember`] said last time: a server of the handshake era that met the probe with silence.
@@ -85,6 +95,7 @@ impl Default for ConnectionOptions {
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             ui_extension: true,
             offers: Offers::default(),
+            authorization: None,
             newest: Revision::NEWEST,
             remembered: None,
             probe_timeout: Duration::from_secs(3),

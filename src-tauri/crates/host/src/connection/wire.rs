@@ -141,6 +141,11 @@ impl Wire {
         &self.closing
     }
 
+    /// Where it tells what happens.
+    pub(super) fn events(&self) -> &EventSender {
+        &self.events
+    }
+
     /// Answers that may be used again.
     pub(super) fn cache(&self) -> &Cache {
         &self.cache

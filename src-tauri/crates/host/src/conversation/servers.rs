@@ -397,6 +397,7 @@ impl Host {
                     server.facts().negotiation.push(step.text.clone());
                     self.remark(&server.id, "negotiation", step.text);
                 }
+                ConnectionEvent::SignIn { text } => self.remark(&server.id, "sign-in", text),
                 ConnectionEvent::Dropped { lines } => {
                     self.remark(
                         &server.id,

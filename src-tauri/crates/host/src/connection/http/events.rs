@@ -13,18 +13,22 @@ use url::Url;
 use usher_protocol::jsonrpc::{Id, Message};
 
 use super::{
-    HttpFailure, Outgoing, Reply, Wire, headers,
+    Authorization, HttpFailure, Outgoing, Reply, Wire, headers,
     raw::{self, RawError},
 };
 use crate::connection::{
-    error::ConnectError, event::EventSender, line::sort, question::Offers, spec::HttpSpec, wire::Answered,
+    error::ConnectError,
+    event::EventSender,
+    line::sort,
+    spec::{ConnectionOptions, HttpSpec},
+    wire::Answered,
 };
 
 /// Opens the stream, learns where to write, and carries the messages of a wire until either ends.
 pub(in crate::connection) async fn start(
     spec: &HttpSpec,
+    options: &ConnectionOptions,
     events: EventSender,
-    offers: Offers,
     closing: CancellationToken,
 ) -> Result<(Arc<Wire>, Answered), ConnectError> {
     let unusable = |detail: String| ConnectError::Http {
@@ -34,11 +38,14 @@ pub(in crate::connection) async fn start(
     let headers: http::HeaderMap = headers(&spec.headers).map_err(unusable)?.into_iter().collect();
     let client = raw::client().map_err(|error| unusable(error.to_string()))?;
     let request = client.get(base.clone()).headers(headers.clone()).header(header::ACCEPT, raw::EVENTS);
-    let response = request.send().await.map_err(|error| unusable(RawError::from(error).to_string()))?;
+    let authorization = options.authorization.clone();
+    let response = raw::sent(request, authorization.as_ref()).await;
+    let response = response.map_err(|error| unusable(RawError::from(error).to_string()))?;
     if !response.status().is_success() || !raw::is_type(response.headers(), raw::EVENTS) {
         let status = Some(response.status().as_u16());
         let detail = "there is no stream of events either".to_owned();
-        return Err(ConnectError::Http { failure: HttpFailure { status, detail, challenge: None } });
+        let challenge = raw::challenge(response.headers());
+        return Err(ConnectError::Http { failure: HttpFailure { status, detail, challenge } });
     }
     let mut stream = Box::pin(raw::events(response));
     let endpoint = loop {
@@ -51,7 +58,7 @@ pub(in crate::connection) async fn start(
             None => return Err(unusable("the stream ended before it said where to write".to_owned())),
         }
     };
-    let (wire, answered, mut outgoing) = Wire::unconnected(events, offers, closing);
+    let (wire, answered, mut outgoing) = Wire::unconnected(events, options.offers.clone(), closing);
     let reading = Arc::clone(&wire);
     tokio::spawn(async move {
         loop {
@@ -70,7 +77,9 @@ pub(in crate::connection) async fn start(
         reading.end();
     });
     let writing = Arc::clone(&wire);
-    tokio::spawn(async move { write(&client, &endpoint, &headers, &writing, &mut outgoing).await });
+    tokio::spawn(async move {
+        write(&client, &endpoint, &headers, &writing, &mut outgoing, authorization.as_ref()).await;
+    });
     Ok((wire, answered))
 }
 
@@ -92,6 +101,7 @@ async fn write(
     headers: &http::HeaderMap,
     wire: &Arc<Wire>,
     outgoing: &mut mpsc::Receiver<Outgoing>,
+    authorization: Option<&Authorization>,
 ) {
     loop {
         let next = tokio::select! {
@@ -104,12 +114,12 @@ async fn write(
             .headers(headers.clone())
             .header(header::CONTENT_TYPE, raw::JSON)
             .body(next.line);
-        let failure = match request.send().await {
+        let failure = match raw::sent(request, authorization).await {
             Ok(response) if response.status().is_success() => continue,
             Ok(response) => HttpFailure {
                 status: Some(response.status().as_u16()),
                 detail: String::new(),
-                challenge: None,
+                challenge: raw::challenge(response.headers()),
             },
             Err(error) => {
                 HttpFailure { status: None, detail: RawError::from(error).to_string(), challenge: None }

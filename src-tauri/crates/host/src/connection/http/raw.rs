@@ -26,7 +26,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::sync::watch;
 use usher_protocol::jsonrpc::{Id, Message};
 
-use super::{HttpFailure, MAX_LINE, Mirrors, Outgoing, Reply, Wire};
+use super::{Authorization, HttpFailure, MAX_LINE, Mirrors, Outgoing, Reply, Wire};
 use crate::connection::{
     line::{Sorted, sort},
     wire::number,
@@ -60,6 +60,7 @@ pub(super) struct RawClient {
     wire: Arc<Wire>,
     mirrors: Arc<Mirrors>,
     standing: Arc<watch::Sender<Standing>>,
+    authorization: Option<Authorization>,
 }
 
 /// The stream beside the requests of a session (2025-11-25 basic/transports, "Listening for Messages from the Server").
@@ -74,14 +75,23 @@ pub(super) enum Standing {
 }
 
 impl RawClient {
-    pub(super) fn new(wire: Arc<Wire>, mirrors: Arc<Mirrors>) -> Result<Self, reqwest::Error> {
+    pub(super) fn new(
+        wire: Arc<Wire>,
+        mirrors: Arc<Mirrors>,
+        authorization: Option<Authorization>,
+    ) -> Result<Self, reqwest::Error> {
         let http = client()?;
-        Ok(Self { http, wire, mirrors, standing: Arc::new(watch::Sender::new(Standing::None)) })
+        let standing = Arc::new(watch::Sender::new(Standing::None));
+        Ok(Self { http, wire, mirrors, standing, authorization })
     }
 
     /// Tells where the stream beside the requests stands.
     pub(super) fn standing(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failed> {
+        sent(request, self.authorization.as_ref()).await.map_err(raw)
     }
 
     /// Takes text that came into the wire. Gives what rmcp is told of it.
@@ -177,7 +187,7 @@ impl RawClient {
             return Ok(StreamableHttpPostResponse::Json(told, session));
         }
         if let RequestId::Number(number) = id {
-            let detail = cut(&text);
+            let detail = scrubbed(cut(&text), self.authorization.as_ref());
             let failure = HttpFailure { status: Some(status.as_u16()), detail, challenge: None };
             self.wire.fail(number, Reply::Failed(failure));
         }
@@ -212,7 +222,7 @@ impl StreamableHttpClient for RawClient {
             .header(header::CONTENT_TYPE, JSON);
         let request = with_headers(request, session_id.as_deref(), auth_header, custom_headers);
         let request = mirrored.into_iter().fold(request, |it, (name, value)| it.header(name, value));
-        let response = request.body(text).send().await.map_err(raw)?;
+        let response = self.send(request.body(text)).await?;
         self.answer(&message, response, had_session).await
     }
 
@@ -238,7 +248,7 @@ impl StreamableHttpClient for RawClient {
     ) -> Result<(), Failed> {
         let request =
             with_headers(self.http.delete(uri.as_ref()), Some(&session_id), auth_header, custom_headers);
-        let status = request.send().await.map_err(raw)?.status();
+        let status = self.send(request).await?.status();
         if status.is_success() { Ok(()) } else { Err(StreamableHttpError::ServerDoesNotSupportDeleteSession) }
     }
 
@@ -250,14 +260,25 @@ impl StreamableHttpClient for RawClient {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let request = self.http.get(uri.as_ref()).header(header::ACCEPT, EVENTS);
-        let mut request = with_headers(request, session_id.as_deref(), auth_header, custom_headers);
-        if let Some(id) = last_event_id {
-            request = request.header(LAST_EVENT, id);
-        }
-        let response = request.send().await;
-        self.standing.send_replace(Standing::Settled);
-        let response = response.map_err(raw)?;
+        let response = loop {
+            let generation = self.authorization.as_ref().map_or(0, Authorization::generation);
+            let request = self.http.get(uri.as_ref()).header(header::ACCEPT, EVENTS);
+            let mut request =
+                with_headers(request, session_id.as_deref(), auth_header.clone(), custom_headers.clone());
+            if let Some(id) = &last_event_id {
+                request = request.header(LAST_EVENT, id);
+            }
+            let response = self.send(request).await;
+            self.standing.send_replace(Standing::Settled);
+            let response = response?;
+            match &self.authorization {
+                // Nobody is asked to sign in for the sake of the stream; it waits for a request that needs it, too.
+                Some(authorization) if response.status() == StatusCode::UNAUTHORIZED => {
+                    authorization.changed_since(generation).await;
+                }
+                _ => break response,
+            }
+        };
         let status = response.status();
         if let Some(error) = refused(status, response.headers()) {
             return Err(error);
@@ -305,8 +326,22 @@ pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder().redirect(same_place).build()
 }
 
+/// Sends a request as whoever is signed in.
+pub(super) async fn sent(
+    request: RequestBuilder,
+    authorization: Option<&Authorization>,
+) -> Result<Response, reqwest::Error> {
+    let Some(authorization) = authorization else { return request.send().await };
+    let Some(token) = authorization.bearer().await else { return request.send().await };
+    let response = request.bearer_auth(token).send().await?;
+    if response.status() != StatusCode::UNAUTHORIZED {
+        authorization.accepted();
+    }
+    Ok(response)
+}
+
 /// What an error of rmcp's transport says about the way to the server.
-pub(super) fn failure(error: &Failed) -> HttpFailure {
+pub(super) fn failure(error: &Failed, authorization: Option<&Authorization>) -> HttpFailure {
     let (status, challenge) = match error {
         StreamableHttpError::AuthRequired(it) => (Some(401), Some(it.www_authenticate_header.clone())),
         StreamableHttpError::InsufficientScope(it) => (Some(403), Some(it.www_authenticate_header.clone())),
@@ -315,7 +350,16 @@ pub(super) fn failure(error: &Failed) -> HttpFailure {
         _ => (None, None),
     };
     let detail = if status.is_some() && challenge.is_none() { String::new() } else { error.to_string() };
-    HttpFailure { status, detail: cut(&detail), challenge }
+    let challenge = challenge.map(|it| scrubbed(it, authorization));
+    HttpFailure { status, detail: scrubbed(cut(&detail), authorization), challenge }
+}
+
+/// A server may repeat what it was sent.
+fn scrubbed(text: String, authorization: Option<&Authorization>) -> String {
+    match authorization {
+        Some(authorization) => authorization.scrubbed(text),
+        None => text,
+    }
 }
 
 fn raw(error: reqwest::Error) -> Failed {
@@ -354,8 +398,15 @@ fn with_headers(
     }
 }
 
+/// What a server says about who may ask. Where there are several ways, that of tokens counts.
+pub(super) fn challenge(headers: &HeaderMap) -> Option<String> {
+    let challenges = || headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|it| it.to_str().ok());
+    let of_bearer = |it: &&str| it.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+    challenges().find(of_bearer).or_else(|| challenges().next()).map(str::to_owned)
+}
+
 fn refused(status: StatusCode, headers: &HeaderMap) -> Option<Failed> {
-    let challenge = headers.get(header::WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let challenge = challenge(headers);
     match status {
         StatusCode::UNAUTHORIZED => {
             Some(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge.unwrap_or_default())))
