@@ -487,6 +487,7 @@ impl Connection {
             if !again {
                 return Err(CallError::Http(failure));
             }
+            self.0.wire.cache().clear();
         }
     }
 

@@ -336,7 +336,7 @@ impl Inner {
             match held.renewing.as_ref().and_then(WeakShared::upgrade) {
                 Some(running) => running,
                 None => {
-                    let running = sign_in::renew(Arc::clone(self)).boxed().shared();
+                    let running = sign_in::renewed(Arc::clone(self)).boxed().shared();
                     held.renewing = running.downgrade();
                     running
                 }

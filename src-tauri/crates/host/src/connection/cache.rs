@@ -23,7 +23,7 @@ struct Entry {
     until: Instant,
 }
 
-/// The answers of one connection. It has one owner, so `cacheScope` makes no difference to it.
+/// The answers of one connection. It has one owner, so `cacheScope` makes no difference to it; when somebody signs in, it is emptied.
 #[derive(Default)]
 pub(super) struct Cache(Mutex<BTreeMap<Key, Entry>>);
 
@@ -65,6 +65,11 @@ impl Cache {
         if entries.len() < MAX_ENTRIES && bytes + result.bytes() <= MAX_BYTES {
             entries.insert(key(revision, method, params), Entry { result: result.clone(), until });
         }
+    }
+
+    /// Forgets everything: somebody else may be asking now.
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Forgets what a notification says is no longer so.

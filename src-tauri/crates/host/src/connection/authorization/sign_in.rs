@@ -458,10 +458,24 @@ fn read_redirect(text: &str, redirect_uri: &str, state: &str) -> Option<Redirect
 }
 
 /// Renews what was handed out. Tells whether there is something new; if not, the person has to sign in.
-pub(super) async fn renew(inner: Arc<Inner>) -> Result<bool, AuthorizationError> {
+///
+/// It goes on when nobody waits any more: an answer that is lost takes the only good refresh token with it.
+pub(super) async fn renewed(inner: Arc<Inner>) -> Result<bool, AuthorizationError> {
+    tokio::spawn(renew(inner)).await.unwrap_or(Ok(false))
+}
+
+async fn renew(inner: Arc<Inner>) -> Result<bool, AuthorizationError> {
     let Some(current) = inner.held().current.clone() else { return Ok(false) };
     if current.tokens.refresh_token.is_none() {
         return Ok(false);
+    }
+    // Another process of the host may have renewed it, and then what is held here is worthless.
+    if let Ok(Some(tokens)) = inner.kept.tokens(&current.issuer).await
+        && tokens.access_token.is_some()
+        && tokens.access_token != current.tokens.access_token
+    {
+        inner.install(Current { issuer: current.issuer, tokens }, Origin::Renewal);
+        return Ok(true);
     }
     let Some(secret) = client_secret(&inner, &current).await else { return Ok(false) };
     let mut guard = inner.prepared.lock().await;

@@ -223,6 +223,33 @@ async fn a_registration_that_cannot_renew_any_more_is_made_anew() {
 }
 
 #[tokio::test]
+async fn a_registration_whose_port_is_taken_is_made_anew() {
+    let world = World::new(Person::default()).await;
+    world.connect().await;
+    let before = texts(&world.place.seen("GET /one/authorize"), "redirect_uri");
+    let port = Url::parse(&before[0]).unwrap().port().unwrap();
+    let _taken = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    world.revoke();
+    world.connect().await;
+    let registered = world.place.seen("POST /one/register");
+    let authorized = texts(&world.place.seen("GET /one/authorize"), "redirect_uri");
+    assert_eq!(registered.len(), 2);
+    assert_eq!(registered[1]["redirect_uris"], json!([authorized[1]]));
+    assert_ne!(authorized[0], authorized[1]);
+}
+
+#[tokio::test]
+async fn what_another_process_renewed_is_taken_over() {
+    let world = World::new(Person::default()).await;
+    let (one, other) = (world.connect().await, world.connect().await);
+    world.place.script().tokens.clear();
+    call(&one).await.unwrap();
+    // The refresh token that it holds was used up by the first.
+    call(&other).await.unwrap();
+    assert_eq!((world.place.seen("POST /one/token").len(), world.person.visits()), (2, 1));
+}
+
+#[tokio::test]
 async fn requests_that_are_refused_at_the_same_time_share_a_sign_in() {
     let world = World::new(Person::default()).await;
     let connection = world.connect().await;
@@ -240,24 +267,39 @@ async fn requests_that_are_refused_at_the_same_time_share_a_sign_in() {
 #[tokio::test]
 async fn a_caller_who_gives_up_leaves_the_sign_in_to_the_others() {
     let world = World::new(Person::default()).await;
-    let connection = world.connect().await;
+    let authorization = world.authorization();
+    let connection = world.open(&authorization).await.0.unwrap();
     world.revoke();
-    let refusals = world.place.refusals.subscribe();
-    let both = *refusals.borrow() + 2;
-    *world.person.patient.lock().unwrap() = Some((refusals, both));
+    let agreed = watch::Sender::new(0);
+    *world.person.patient.lock().unwrap() = Some((agreed.subscribe(), 1));
+    let waiting = || {
+        let running = authorization.0.held().signing_in.as_ref().and_then(WeakShared::upgrade);
+        // Without this look at it.
+        running.and_then(|it| it.strong_count()).map_or(0, |it| it - 1)
+    };
     let cancel = tokio_util::sync::CancellationToken::new();
-    let impatient = async {
+    let first = async {
         let call = CallRequest { name: "it".to_owned(), arguments: json!({}).into(), requested: None };
         let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
-        connection.call(&call, options).await
-    };
-    let other = async {
-        let outcome = call(&connection).await;
-        cancel.cancel();
+        let outcome = connection.call(&call, options).await;
+        agreed.send_replace(1);
         outcome
     };
-    let (_either, other) = tokio::join!(impatient, other);
-    other.unwrap();
+    let second = async {
+        while waiting() < 1 {
+            tokio::task::yield_now().await;
+        }
+        call(&connection).await
+    };
+    let gives_up = async {
+        while waiting() < 2 {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (first, second, ()) = tokio::join!(first, second, gives_up);
+    assert_eq!(first, Err(CallError::Cancelled));
+    second.unwrap();
     assert_eq!(world.person.visits(), 2);
 }
 
@@ -398,6 +440,14 @@ async fn a_person_may_decline_and_a_browser_may_be_missing() {
     // Whether the registration of a sign-in that was left is good is not known, so it is not used again.
     world.connect().await;
     assert_eq!(world.place.seen("POST /one/register").len(), 3);
+}
+
+#[tokio::test]
+async fn a_person_who_does_nothing_is_not_waited_for_without_end() {
+    let mut world = World::new(Person::default()).await;
+    world.settings.patience = Duration::from_millis(1);
+    *world.person.patient.lock().unwrap() = Some((world.place.refusals.subscribe(), u32::MAX));
+    assert_eq!(world.refused().await, AuthorizationError::TimedOut { minutes: 0 });
 }
 
 #[tokio::test]
