@@ -12,7 +12,7 @@ struct Command {
 }
 
 fn main() -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = runtime.block_on(serve(Command::parse().options, tokio::io::stdin(), tokio::io::stdout()));
     if let Err(error) = &ended {
         writeln!(std::io::stderr(), "{error}")?;

@@ -1,21 +1,99 @@
 //! Every defect that the options can ask for, in one place: what is right is made elsewhere and spoilt here.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 use usher_protocol::{
     RawJson, UI_EXTENSION,
     common::ContentBlock,
     jsonrpc::Message,
-    model::{Audience, Format, OutputPart, Payload, Selector, Tool},
+    model::{Audience, Format, OutputPart, Payload, Selector},
 };
+use usher_server::{Declaration, Frame, Interference, Ran, Turn};
 
 use crate::{
-    connection::Frame,
-    options::{DeclarationDefects, OutputDefects, WireDefects},
-    tool::part,
+    options::{DeclarationDefects, Options, OutputDefects, WireDefects},
+    tools,
 };
 
+/// Behaves as the options say.
+pub(crate) struct Misbehaviour(pub(crate) Options);
+
+impl Interference for Misbehaviour {
+    fn at_start(&self) -> Vec<Frame> {
+        noise(&self.0.wire).collect()
+    }
+
+    fn on_request(&self, method: &str, is_first: bool) -> Turn {
+        let quirks = &self.0.era;
+        if is_first && quirks.exit_on_unknown && method != "initialize" {
+            return Turn::Crash;
+        }
+        match method {
+            "server/discover" if quirks.discover_silent => Turn::Silence,
+            "server/discover" if quirks.discover_empty => Turn::Answer(json!({}).into()),
+            _ => Turn::Go,
+        }
+    }
+
+    fn on_declaration(&self, tool: &str, wire: &mut Value) {
+        if let Some(seed) = &self.0.canaries {
+            mark_schemas(wire, seed);
+        }
+        if self.0.on.names(tool) {
+            declaration(&self.0.declaration, wire);
+        }
+    }
+
+    fn on_selection(&self, tool: &Declaration, selected: Vec<Selector>) -> Vec<Selector> {
+        if self.0.on.names(&tool.tool.name) { selectors(&self.0.outputs, tool, selected) } else { selected }
+    }
+
+    fn on_outputs(&self, tool: &str, ran: &mut Ran, meta: &mut Map<String, Value>) {
+        if let Some(seed) = self.0.canaries.as_ref().filter(|_| tools::CANARIED.contains(&tool)) {
+            ran.parts.iter_mut().for_each(|it| plant(it, seed));
+            mark_meta(meta, seed);
+        }
+        if self.0.on.names(tool) {
+            if self.0.outputs.meta_secrets {
+                secrets(meta);
+            }
+            ran.parts = outputs(&self.0.outputs, std::mem::take(&mut ran.parts));
+        }
+    }
+
+    fn on_answer(&self, answer: &Message) -> Vec<Frame> {
+        frames(&self.0.wire, answer)
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_millis(self.0.wire.delay_ms)
+    }
+
+    fn ignores_cancellation(&self) -> bool {
+        self.0.wire.late
+    }
+}
+
+/// An output that is about to be sent; its size is known once it is written.
+fn part(payload: Payload, selector: Selector) -> OutputPart {
+    OutputPart { selector, payload, bytes: 0 }
+}
+
+fn mark_schemas(wire: &mut Value, seed: &str) {
+    let variants = wire.get_mut("outputVariants").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
+        let audience = variant["audience"].as_str().unwrap_or_default().to_owned();
+        if let Some(schema) = variant.get_mut("schema").and_then(Value::as_object_mut) {
+            let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+            let marked = format!("{description} {}", schema_canary(&audience, seed));
+            schema.insert("description".to_owned(), json!(marked.trim()));
+        }
+    }
+}
+
 /// Spoils a declaration on the wire.
-pub(crate) fn declaration(defects: &DeclarationDefects, wire: &mut Value) {
+fn declaration(defects: &DeclarationDefects, wire: &mut Value) {
     if let Some(variants) = wire.get_mut("outputVariants").and_then(Value::as_array_mut) {
         if defects.no_assistant_content {
             variants.retain(|it| !(it["audience"] == "assistant" && it["format"] == "content"));
@@ -38,19 +116,14 @@ pub(crate) fn declaration(defects: &DeclarationDefects, wire: &mut Value) {
 }
 
 /// The variants to produce, with one that nobody asked for.
-pub(crate) fn selectors(
-    defects: &OutputDefects,
-    tool: &Tool,
-    declared: &[Selector],
-    asked: Vec<Selector>,
-) -> Vec<Selector> {
-    let extra = declared.iter().find(|it| !asked.contains(it) && tool.variant(it).is_some());
+fn selectors(defects: &OutputDefects, tool: &Declaration, asked: Vec<Selector>) -> Vec<Selector> {
+    let extra = tool.variants.iter().map(|it| &it.declared.selector).find(|it| !asked.contains(it));
     let extra = extra.filter(|_| defects.unrequested_output).cloned();
     asked.into_iter().chain(extra).collect()
 }
 
 /// Spoils the outputs of a result.
-pub(crate) fn outputs(defects: &OutputDefects, mut parts: Vec<OutputPart>) -> Vec<OutputPart> {
+fn outputs(defects: &OutputDefects, mut parts: Vec<OutputPart>) -> Vec<OutputPart> {
     parts.iter_mut().filter(|it| violates(defects, &it.selector)).for_each(break_schema);
     if defects.mirrored_text {
         parts.extend(mirror(&parts));
@@ -130,7 +203,7 @@ fn relabel(parts: &mut [OutputPart]) {
 }
 
 /// What a careless server puts into `_meta`. None of it is a real secret.
-pub(crate) fn secrets(meta: &mut Map<String, Value>) {
+fn secrets(meta: &mut Map<String, Value>) {
     meta.insert("apiKey".to_owned(), json!("sk-sample-0f1e2d3c4b5a69788796a5b4c3d2e1f0"));
     meta.insert(
         "dev.usher.sample/session".to_owned(),
@@ -143,12 +216,12 @@ pub(crate) fn secrets(meta: &mut Map<String, Value>) {
 }
 
 /// Names the place of a canary: `canary-<audience>-<format>-<seed>`, with `ui` for the Apps extension.
-pub(crate) fn canary(selector: &Selector, seed: &str) -> String {
+fn canary(selector: &Selector, seed: &str) -> String {
     format!("canary-{}-{}-{seed}", short(&selector.audience), selector.format)
 }
 
 /// The canary of a variant's schema.
-pub(crate) fn schema_canary(audience: &str, seed: &str) -> String {
+fn schema_canary(audience: &str, seed: &str) -> String {
     format!("canary-schema-{}-{seed}", short(&Audience::from(audience.to_owned())))
 }
 
@@ -161,7 +234,7 @@ fn short(audience: &Audience) -> &str {
 }
 
 /// Puts a canary into a payload: a text block of its own, or the note.
-pub(crate) fn plant(part: &mut OutputPart, seed: &str) {
+fn plant(part: &mut OutputPart, seed: &str) {
     let canary = canary(&part.selector, seed);
     match &mut part.payload {
         Payload::Content(blocks) => blocks.push(ContentBlock::text(format!("Reference: {canary}"))),
@@ -178,14 +251,18 @@ pub(crate) fn plant(part: &mut OutputPart, seed: &str) {
 }
 
 /// The lines of a call's answer.
-pub(crate) fn frames(defects: &WireDefects, answer: Message) -> Vec<Frame> {
+fn frames(defects: &WireDefects, answer: &Message) -> Vec<Frame> {
     if defects.crash_on_call {
         return vec![Frame::Crash];
     }
     if defects.hang {
         return Vec::new();
     }
-    let mut line = answer.to_line().into_bytes();
+    let (mut line, code) = match Frame::of(answer) {
+        Frame::Answer { line, code } => (line, code),
+        Frame::Line(line) => (line, None),
+        Frame::Crash => return vec![Frame::Crash],
+    };
     let mut frames = Vec::new();
     frames.extend(noise(defects));
     if let Some(lines) = defects.flood {
@@ -205,12 +282,12 @@ pub(crate) fn frames(defects: &WireDefects, answer: Message) -> Vec<Frame> {
         frames.push(Frame::Line(line));
         line = rest;
     }
-    frames.push(Frame::Line(line));
+    frames.push(Frame::Answer { line, code });
     frames
 }
 
 /// What a chatty server prints at its start and between messages.
-pub(crate) fn noise(defects: &WireDefects) -> impl Iterator<Item = Frame> {
+fn noise(defects: &WireDefects) -> impl Iterator<Item = Frame> {
     let lines = if defects.noise { NOISE } else { "" };
     lines.lines().map(|it| Frame::Line(it.as_bytes().to_vec()))
 }
@@ -239,7 +316,7 @@ const NOISE: &str = "\
 null";
 
 /// Puts canaries into `_meta`: one under a key that nothing defines, one in the entry of the Apps extension.
-pub(crate) fn mark_meta(meta: &mut Map<String, Value>, seed: &str) {
+fn mark_meta(meta: &mut Map<String, Value>, seed: &str) {
     meta.insert("dev.usher.sample/trace".to_owned(), json!(format!("canary-meta-{seed}")));
     let entry = meta.entry(UI_EXTENSION).or_insert_with(|| json!({}));
     entry["note"] = json!(format!("canary-uimeta-{seed}"));

@@ -1,5 +1,7 @@
 //! The switches of the sample server: one for each defect, so that a test or a person can see what a host does about it.
 
+use std::net::SocketAddr;
+
 use clap::Args;
 use usher_protocol::Revision;
 
@@ -12,6 +14,12 @@ pub struct Options {
     /// The tool that has the defects of declarations and outputs; `*` for all of them
     #[arg(long = "on", value_name = "TOOL", default_value = "search_customers")]
     pub on: Target,
+    /// Serve over HTTP instead, at this address; the one that was taken is printed
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    pub http: Option<SocketAddr>,
+    /// Offer what the official conformance suite asks for, instead of the sales team
+    #[arg(long)]
+    pub conformance_fixtures: bool,
     /// What the server speaks.
     #[command(flatten)]
     pub era: EraQuirks,
@@ -73,6 +81,18 @@ pub struct EraQuirks {
     /// Exit when the first message is not `initialize`
     #[arg(long)]
     pub exit_on_unknown: bool,
+}
+
+impl EraQuirks {
+    /// The revisions that are spoken: those that were asked for, or the ones that servers with such quirks speak.
+    pub(crate) fn revisions(&self) -> Vec<Revision> {
+        let is_old = self.discover_empty || self.discover_silent || self.exit_on_unknown;
+        let is_spoken = |it: &Revision| match self.only.as_slice() {
+            [] => !is_old || it.has_handshake(),
+            only => only.contains(it),
+        };
+        Revision::ALL.into_iter().filter(is_spoken).collect()
+    }
 }
 
 /// Defects of `tools/list`.

@@ -7,10 +7,14 @@ mod images;
 mod report;
 mod ticket;
 
-use serde_json::{Value, json};
-use usher_protocol::model::{ToolAnnotations, UiLink};
+use serde_json::{Map, Value, json};
+use usher_protocol::{
+    UI_EXTENSION,
+    model::{Selector, ToolAnnotations, UiLink},
+};
+use usher_server::{AnyTool, DeclarationError};
 
-use crate::{declaration::DeclarationError, resources::VIEW_URI, tool::AnyTool};
+use crate::resources::VIEW_URI;
 
 /// Names the state of the data; it changes when the committed files do.
 pub(crate) const DATASET_VERSION: &str = "v18";
@@ -37,6 +41,12 @@ pub(crate) fn all() -> Result<Vec<Box<dyn AnyTool>>, DeclarationError> {
 
 fn view(visible_to_model: bool) -> UiLink {
     UiLink { resource_uri: Some(VIEW_URI.to_owned()), visible_to_model, visible_to_app: true }
+}
+
+/// Control data of the View, which the extension lets through; the data itself is in the output (rule S14).
+fn dataset(selectors: &[Selector]) -> Map<String, Value> {
+    let entry = selectors.contains(&Selector::ui()).then(|| json!({"datasetVersion": DATASET_VERSION}));
+    entry.into_iter().map(|it| (UI_EXTENSION.to_owned(), it)).collect()
 }
 
 /// A tool that only reads this server's own data.

@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use usher_protocol::{RawJson, common::ContentBlock, model::Selector};
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
-use super::{DATASET_VERSION, note, reads, view};
-use crate::{
-    data::{CUSTOMERS, Customer, REGIONS, units},
-    declaration::{About, DeclarationError},
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
+use super::{DATASET_VERSION, dataset, note, reads, view};
+use crate::data::{CUSTOMERS, Customer, REGIONS, units};
 
 /// How many records a page for programs holds.
 const PAGE: usize = 25;
@@ -35,11 +32,9 @@ pub(super) struct Found {
 }
 
 pub(super) fn search_customers() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    let about = About {
-        name: "search_customers",
-        title: "Search customers",
-        description: "Finds customers by a part of their name, optionally in one region, and tells who was active last.",
-        input: json!({
+    ToolBuilder::new("search_customers", "Finds customers by a part of their name, optionally in one region, and tells who was active last.")
+            .title("Search customers")
+            .input(json!({
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "A part of the customer's name; empty for all of them"},
@@ -48,11 +43,10 @@ pub(super) fn search_customers() -> Result<Box<dyn AnyTool>, DeclarationError> {
             },
             "required": ["query"],
             "additionalProperties": false
-        }),
-        annotations: reads(),
-        ui: Some(view(true)),
-    };
-    ToolBuilder::new(about)
+        }))
+            .annotations(reads())
+            .view(view(true))
+            .meta(dataset)
         .content(Selector::ASSISTANT_CONTENT, |it: &Found| vec![ContentBlock::text(summary(it))])
         .structured(Selector::ASSISTANT_STRUCTURED, compact_schema(), compact)
         .structured(Selector::USER_STRUCTURED, records_schema(), records)

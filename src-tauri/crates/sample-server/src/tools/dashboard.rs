@@ -3,16 +3,13 @@
 use serde::Deserialize;
 use serde_json::json;
 use usher_protocol::{common::ContentBlock, model::Selector};
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
 use super::{
     customers::{matching, view_data, view_schema},
-    reads, view,
+    dataset, reads, view,
 };
-use crate::{
-    data::{Customer, REGIONS, units},
-    declaration::{About, DeclarationError},
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
+use crate::data::{Customer, REGIONS, units};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -21,25 +18,13 @@ struct Arguments {
 }
 
 pub(super) fn show_dashboard() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    build(About {
-        name: "show_dashboard",
-        title: "Show the dashboard",
-        description: "Opens the sales dashboard: every customer, with revenue by region.",
-        input: input(),
-        annotations: reads(),
-        ui: Some(view(true)),
-    })
+    let about = "Opens the sales dashboard: every customer, with revenue by region.";
+    build(ToolBuilder::new("show_dashboard", about).title("Show the dashboard").view(view(true)))
 }
 
 pub(super) fn refresh_dashboard() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    build(About {
-        name: "refresh_dashboard",
-        title: "Refresh the dashboard",
-        description: "Reads the dashboard's data again. Called by the View's Refresh button.",
-        input: input(),
-        annotations: reads(),
-        ui: Some(view(false)),
-    })
+    let about = "Reads the dashboard's data again. Called by the View's Refresh button.";
+    build(ToolBuilder::new("refresh_dashboard", about).title("Refresh the dashboard").view(view(false)))
 }
 
 fn input() -> serde_json::Value {
@@ -50,11 +35,14 @@ fn input() -> serde_json::Value {
     })
 }
 
-fn build(about: About) -> Result<Box<dyn AnyTool>, DeclarationError> {
-    ToolBuilder::new(about)
-        .content(Selector::ASSISTANT_CONTENT, |it: &Vec<&'static Customer>| {
-            vec![ContentBlock::text(summary(it))]
-        })
+/// What both of them compute.
+type Customers = Vec<&'static Customer>;
+
+fn build(tool: ToolBuilder<Customers>) -> Result<Box<dyn AnyTool>, DeclarationError> {
+    tool.input(input())
+        .annotations(reads())
+        .meta(dataset)
+        .content(Selector::ASSISTANT_CONTENT, |it: &Customers| vec![ContentBlock::text(summary(it))])
         .structured(Selector::ui(), view_schema(), |it| Ok(view_data("Sales dashboard", it).into()))
         .handler(|call: Call| async move {
             let region = call.arguments::<Arguments>()?.region;

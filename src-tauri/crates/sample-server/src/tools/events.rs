@@ -3,12 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use usher_protocol::{RawJson, common::ContentBlock, model::Selector};
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
 use super::{note, reads};
-use crate::{
-    declaration::{About, DeclarationError},
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
 
 const KINDS: [&str; 6] = ["login", "export", "invoice", "upgrade", "api_call", "alert"];
 const MOST: u32 = 1_000_000;
@@ -65,31 +62,26 @@ impl Event {
 }
 
 pub(super) fn list_events() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    let about = About {
-        name: "list_events",
-        title: "List events",
-        description: "Lists the events of the month, a hundred thousand of them unless asked for fewer.",
-        input: json!({
-            "type": "object",
-            "properties": {"rows": {"type": "integer", "minimum": 0, "maximum": MOST, "default": 100_000}}
-        }),
-        annotations: reads(),
-        ui: None,
-    };
-    ToolBuilder::new(about)
-        .content(Selector::ASSISTANT_CONTENT, |it: &Arguments| vec![ContentBlock::text(summary(it.rows))])
-        .structured(Selector::USER_STRUCTURED, table_schema(), |it| table(it.rows))
-        .structured(Selector::PROGRAMMATIC, log_schema(), |it| log(it.rows))
-        .handler(|call: Call| async move {
-            let arguments = call.arguments::<Arguments>()?;
-            if arguments.rows > MOST {
-                return Err(Failure::of(format!(
-                    "rows is {}; at most {MOST} can be listed.",
-                    arguments.rows
-                )));
-            }
-            Ok(arguments)
-        })
+    ToolBuilder::new(
+        "list_events",
+        "Lists the events of the month, a hundred thousand of them unless asked for fewer.",
+    )
+    .title("List events")
+    .input(json!({
+        "type": "object",
+        "properties": {"rows": {"type": "integer", "minimum": 0, "maximum": MOST, "default": 100_000}}
+    }))
+    .annotations(reads())
+    .content(Selector::ASSISTANT_CONTENT, |it: &Arguments| vec![ContentBlock::text(summary(it.rows))])
+    .structured(Selector::USER_STRUCTURED, table_schema(), |it| table(it.rows))
+    .structured(Selector::PROGRAMMATIC, log_schema(), |it| log(it.rows))
+    .handler(|call: Call| async move {
+        let arguments = call.arguments::<Arguments>()?;
+        if arguments.rows > MOST {
+            return Err(Failure::of(format!("rows is {}; at most {MOST} can be listed.", arguments.rows)));
+        }
+        Ok(arguments)
+    })
 }
 
 fn summary(rows: u32) -> String {

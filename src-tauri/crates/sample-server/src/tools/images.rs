@@ -6,13 +6,9 @@ use usher_protocol::{
     common::{BlockKind, ContentBlock, EmbeddedResource, ResourceBody, ResourceLink},
     model::{Selector, ToolAnnotations},
 };
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
-use crate::{
-    data,
-    declaration::{About, DeclarationError},
-    resources::PICTURE_URI,
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
+use crate::{data, resources::PICTURE_URI};
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
@@ -26,32 +22,30 @@ fn two() -> usize {
 }
 
 pub(super) fn make_images() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    let about = About {
-        name: "make_images",
-        title: "Make pictures",
-        description: "Draws one or two pictures of a landscape for the person, with a short chime.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "prompt": {"type": "string", "description": "What to draw"},
-                "count": {"type": "integer", "minimum": 1, "maximum": 2, "default": 2}
-            },
-            "required": ["prompt"]
-        }),
-        annotations: ToolAnnotations { idempotent_hint: Some(true), ..super::reads() },
-        ui: None,
-    };
-    ToolBuilder::new(about)
-        .content(Selector::ASSISTANT_CONTENT, |it: &Arguments| vec![ContentBlock::text(summary(it))])
-        .content(Selector::USER_CONTENT, blocks)
-        .handler(|call: Call| async move {
-            let arguments = call.arguments::<Arguments>()?;
-            if (1..=2).contains(&arguments.count) {
-                Ok(arguments)
-            } else {
-                Err(Failure::of(format!("count is {}; it can be 1 or 2.", arguments.count)))
-            }
-        })
+    ToolBuilder::new(
+        "make_images",
+        "Draws one or two pictures of a landscape for the person, with a short chime.",
+    )
+    .title("Make pictures")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "prompt": {"type": "string", "description": "What to draw"},
+            "count": {"type": "integer", "minimum": 1, "maximum": 2, "default": 2}
+        },
+        "required": ["prompt"]
+    }))
+    .annotations(ToolAnnotations { idempotent_hint: Some(true), ..super::reads() })
+    .content(Selector::ASSISTANT_CONTENT, |it: &Arguments| vec![ContentBlock::text(summary(it))])
+    .content(Selector::USER_CONTENT, blocks)
+    .handler(|call: Call| async move {
+        let arguments = call.arguments::<Arguments>()?;
+        if (1..=2).contains(&arguments.count) {
+            Ok(arguments)
+        } else {
+            Err(Failure::of(format!("count is {}; it can be 1 or 2.", arguments.count)))
+        }
+    })
 }
 
 fn summary(made: &Arguments) -> String {

@@ -5,12 +5,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use usher_protocol::{common::ContentBlock, model::Selector};
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
 use super::{note, reads};
-use crate::{
-    declaration::{About, DeclarationError},
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
 
 #[derive(Debug, Deserialize)]
 #[serde(default)]
@@ -26,26 +23,21 @@ impl Default for Arguments {
 }
 
 pub(super) fn slow_report() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    let about = About {
-        name: "slow_report",
-        title: "Slow report",
-        description: "Computes a report slowly, in steps, and tells how far it is.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "seconds": {"type": "integer", "minimum": 0, "maximum": 3600, "default": 6},
-                "steps": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 12}
-            }
-        }),
-        annotations: reads(),
-        ui: None,
-    };
     let schema = json!({
         "type": "object",
         "properties": {"seconds": {"type": "integer"}, "steps": {"type": "integer"}, "note": note()},
         "required": ["seconds", "steps"]
     });
-    ToolBuilder::new(about)
+    ToolBuilder::new("slow_report", "Computes a report slowly, in steps, and tells how far it is.")
+        .title("Slow report")
+        .input(json!({
+            "type": "object",
+            "properties": {
+                "seconds": {"type": "integer", "minimum": 0, "maximum": 3600, "default": 6},
+                "steps": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 12}
+            }
+        }))
+        .annotations(reads())
         .content(Selector::ASSISTANT_CONTENT, |it: &Arguments| {
             let text = format!(
                 "The report is done, in {} steps over {} seconds: nothing unusual.",
@@ -67,7 +59,7 @@ async fn compute(call: Call) -> Result<Arguments, Failure> {
     let pause = Duration::from_secs(arguments.seconds.into()) / arguments.steps;
     for step in 1..=arguments.steps {
         tokio::time::sleep(pause).await;
-        call.progress.tell(step, arguments.steps, format!("step {step} of {}", arguments.steps)).await;
+        call.progress(step, arguments.steps, &format!("step {step} of {}", arguments.steps)).await;
     }
     Ok(arguments)
 }

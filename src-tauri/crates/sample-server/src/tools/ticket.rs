@@ -6,12 +6,9 @@ use usher_protocol::{
     common::ContentBlock,
     model::{Selector, ToolAnnotations},
 };
+use usher_server::{AnyTool, Call, DeclarationError, Failure, ToolBuilder};
 
 use super::note;
-use crate::{
-    declaration::{About, DeclarationError},
-    tool::{AnyTool, Call, Failure, ToolBuilder},
-};
 
 const PRIORITIES: [&str; 4] = ["low", "normal", "high", "urgent"];
 
@@ -29,45 +26,42 @@ struct Ticket {
 }
 
 pub(super) fn open_ticket() -> Result<Box<dyn AnyTool>, DeclarationError> {
-    let about = About {
-        name: "open_ticket",
-        title: "Open a ticket",
-        description: "Opens a support ticket. It needs a priority, and says which ones there are when that is missing.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "subject": {"type": "string", "description": "What it is about"},
-                "priority": {"type": "string", "description": "How soon somebody must look at it"}
-            },
-            "required": ["subject"]
-        }),
-        // It would write to a real ticket system; nothing is kept here.
-        annotations: ToolAnnotations {
-            title: None,
-            read_only_hint: Some(false),
-            destructive_hint: Some(false),
-            idempotent_hint: Some(false),
-            open_world_hint: Some(false),
+    ToolBuilder::new(
+        "open_ticket",
+        "Opens a support ticket. It needs a priority, and says which ones there are when that is missing.",
+    )
+    .title("Open a ticket")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "subject": {"type": "string", "description": "What it is about"},
+            "priority": {"type": "string", "description": "How soon somebody must look at it"}
         },
-        ui: None,
-    };
-    ToolBuilder::new(about)
-        .content(Selector::ASSISTANT_CONTENT, |it: &Ticket| {
-            let text = format!("Ticket {} is open with priority {}: {}", it.number, it.priority, it.subject);
-            vec![ContentBlock::text(text)]
-        })
-        .content(Selector::USER_CONTENT, |it| {
-            vec![ContentBlock::text(format!("**Ticket {}** · {} · {}", it.number, it.priority, it.subject))]
-        })
-        .structured(Selector::USER_STRUCTURED, schema("Ticket"), |it| {
-            Ok(json!({"number": it.number, "subject": it.subject, "priority": it.priority, "note": "Open"})
-                .into())
-        })
-        .structured(Selector::PROGRAMMATIC, schema("TicketRef"), |it| {
-            Ok(json!({"number": it.number, "ref": format!("tick_{}", it.number), "priority": it.priority})
-                .into())
-        })
-        .handler(|call: Call| async move { open(call.arguments()?) })
+        "required": ["subject"]
+    }))
+    // It would write to a real ticket system; nothing is kept here.
+    .annotations(ToolAnnotations {
+        title: None,
+        read_only_hint: Some(false),
+        destructive_hint: Some(false),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(false),
+    })
+    .content(Selector::ASSISTANT_CONTENT, |it: &Ticket| {
+        let text = format!("Ticket {} is open with priority {}: {}", it.number, it.priority, it.subject);
+        vec![ContentBlock::text(text)]
+    })
+    .content(Selector::USER_CONTENT, |it| {
+        vec![ContentBlock::text(format!("**Ticket {}** · {} · {}", it.number, it.priority, it.subject))]
+    })
+    .structured(Selector::USER_STRUCTURED, schema("Ticket"), |it| {
+        Ok(json!({"number": it.number, "subject": it.subject, "priority": it.priority, "note": "Open"})
+            .into())
+    })
+    .structured(Selector::PROGRAMMATIC, schema("TicketRef"), |it| {
+        Ok(json!({"number": it.number, "ref": format!("tick_{}", it.number), "priority": it.priority}).into())
+    })
+    .handler(|call: Call| async move { open(call.arguments()?) })
 }
 
 fn open(arguments: Arguments) -> Result<Ticket, Failure> {

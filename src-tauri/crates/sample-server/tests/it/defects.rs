@@ -262,7 +262,7 @@ async fn crash_on_call() {
     let options =
         Options { wire: WireDefects { crash_on_call: true, ..Default::default() }, ..Options::default() };
     let (read, ended) = bytes(options, &[search_message(1).to_string()]).await;
-    assert!(matches!(ended, Err(ServeError::Crash)));
+    assert!(matches!(ended, Err(ServeError::Served(usher_server::ServeError::Crash))));
     assert!(read.is_empty());
 }
 
@@ -271,7 +271,7 @@ async fn crash_at_start() {
     let options =
         Options { wire: WireDefects { crash_at_start: true, ..Default::default() }, ..Options::default() };
     let (read, ended) = bytes(options, &[search_message(1).to_string()]).await;
-    assert!(matches!(ended, Err(ServeError::Crash)));
+    assert!(matches!(ended, Err(ServeError::Served(usher_server::ServeError::Crash))));
     assert!(read.is_empty());
 }
 
@@ -354,7 +354,7 @@ async fn discover_silent() {
 async fn exit_on_unknown() {
     let options = || era(EraQuirks { exit_on_unknown: true, ..Default::default() });
     let (read, ended) = bytes(options(), &[probe().to_string()]).await;
-    assert!(read.is_empty() && matches!(ended, Err(ServeError::Crash)));
+    assert!(read.is_empty() && matches!(ended, Err(ServeError::Served(usher_server::ServeError::Crash))));
     let read = exchange(options(), &[initialize(Revision::V2025_11_25, false)]).await;
     assert_eq!(read[0]["result"]["protocolVersion"], "2025-11-25");
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use usher_protocol::{RawJson, Revision, UI_EXTENSION, UI_MIME, jsonrpc::ErrorObject};
 
-use crate::options::EraQuirks;
+use crate::{ask::Capability, context::Level};
 
 /// Whom a request comes from, as far as an answer depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,26 @@ pub(crate) struct Client {
     pub(crate) revision: Revision,
     /// It advertised the MCP Apps extension with the MIME type that Views have here.
     pub(crate) has_ui: bool,
+    /// What it can be asked for.
+    pub(crate) offers: Offers,
+}
+
+/// What a client can be asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Offers {
+    elicitation: bool,
+    sampling: bool,
+    roots: bool,
+}
+
+impl Offers {
+    pub(crate) fn has(self, capability: Capability) -> bool {
+        match capability {
+            Capability::Elicitation => self.elicitation,
+            Capability::Sampling => self.sampling,
+            Capability::Roots => self.roots,
+        }
+    }
 }
 
 /// The revisions that the server speaks, newest first.
@@ -27,6 +47,8 @@ pub(crate) struct RequestMeta {
     revision: Option<String>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", default)]
     capabilities: Option<Capabilities>,
+    #[serde(rename = "io.modelcontextprotocol/logLevel", default)]
+    pub(crate) log_level: Option<Level>,
     #[serde(rename = "progressToken", default)]
     pub(crate) progress_token: Option<RawJson>,
 }
@@ -35,9 +57,26 @@ pub(crate) struct RequestMeta {
 struct Capabilities {
     #[serde(default)]
     extensions: BTreeMap<String, Value>,
+    #[serde(default)]
+    elicitation: Option<Value>,
+    #[serde(default)]
+    sampling: Option<Value>,
+    #[serde(default)]
+    roots: Option<Value>,
 }
 
 impl Capabilities {
+    fn offers(&self) -> Offers {
+        // An empty object means forms; one that names other modes only cannot be asked with a form.
+        let has_forms =
+            |it: &Value| it.as_object().is_some_and(|it| it.is_empty() || it.contains_key("form"));
+        Offers {
+            elicitation: self.elicitation.as_ref().is_some_and(has_forms),
+            sampling: self.sampling.is_some(),
+            roots: self.roots.is_some(),
+        }
+    }
+
     fn has_ui(&self) -> bool {
         self.extensions.get(UI_EXTENSION).is_some_and(|settings| match settings.get("mimeTypes") {
             Some(Value::Array(types)) => types.iter().any(|it| it == UI_MIME),
@@ -65,6 +104,11 @@ impl RequestMeta {
         Ok(read.meta.unwrap_or_default())
     }
 
+    /// The revision that the request names.
+    pub(crate) fn named_revision(&self) -> Option<&str> {
+        self.revision.as_deref()
+    }
+
     /// Whether the request says its own revision, as requests since the end of the handshake do.
     pub(crate) fn is_stateless(&self) -> bool {
         self.revision.is_some() || self.capabilities.is_some()
@@ -72,18 +116,23 @@ impl RequestMeta {
 }
 
 impl Spoken {
-    pub(crate) fn new(quirks: &EraQuirks) -> Self {
-        let is_old = quirks.discover_empty || quirks.discover_silent || quirks.exit_on_unknown;
-        let is_spoken = |it: &Revision| match quirks.only.as_slice() {
-            [] => !is_old || it.has_handshake(),
-            only => only.contains(it),
-        };
-        Self(Revision::ALL.into_iter().rev().filter(is_spoken).collect())
+    pub(crate) fn new(spoken: &[Revision]) -> Self {
+        Self(Revision::ALL.into_iter().rev().filter(|it| spoken.contains(it)).collect())
     }
 
     /// The revisions that requests name themselves.
     pub(crate) fn stateless(&self) -> Vec<Revision> {
         self.0.iter().copied().filter(|it| it.has_request_meta()).collect()
+    }
+
+    /// Whether no request names its revision here, as on servers that know the handshake alone.
+    pub(crate) fn is_old(&self) -> bool {
+        !self.0.iter().any(|it| it.has_request_meta())
+    }
+
+    /// Whether a header of a request within a session may name this revision.
+    pub(crate) fn is_handshake(&self, named: &str) -> bool {
+        self.find(named).is_some_and(Revision::has_handshake)
     }
 
     /// The client of a request that says its revision and capabilities (2026-07-28 basic, "_meta").
@@ -99,14 +148,18 @@ impl Spoken {
         let revision =
             self.find(named).filter(|it| it.has_request_meta()).ok_or_else(|| self.refusal(named))?;
         let capabilities = meta.capabilities.as_ref().ok_or_else(|| missing("clientCapabilities"))?;
-        Ok(Client { revision, has_ui: capabilities.has_ui() })
+        Ok(Client { revision, has_ui: capabilities.has_ui(), offers: capabilities.offers() })
     }
 
     /// Answers `initialize` with the revision that the client asked for, or with the newest one that opens so.
     ///
     /// # Errors
     /// The parameters cannot be read, or no spoken revision has a handshake.
-    pub(crate) fn initialize(&self, params: Option<&RawJson>) -> Result<(Client, Value), ErrorObject> {
+    pub(crate) fn initialize(
+        &self,
+        params: Option<&RawJson>,
+        introduction: &Introduction,
+    ) -> Result<(Client, Value), ErrorObject> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Params {
@@ -121,22 +174,22 @@ impl Spoken {
         let asked = self.find(&params.protocol_version).filter(|it| it.has_handshake());
         let offered = asked.or_else(|| self.0.iter().copied().find(|it| it.has_handshake()));
         let revision = offered.ok_or_else(|| self.refusal(&params.protocol_version))?;
-        let result = json!({
+        let mut result = json!({
             "protocolVersion": revision,
-            "capabilities": capabilities(),
-            "serverInfo": server_info(),
-            "instructions": INSTRUCTIONS,
+            "capabilities": introduction.capabilities,
+            "serverInfo": introduction.info,
         });
-        Ok((Client { revision, has_ui: params.capabilities.has_ui() }, result))
+        introduction.instruct(&mut result);
+        let (has_ui, offers) = (params.capabilities.has_ui(), params.capabilities.offers());
+        Ok((Client { revision, has_ui, offers }, result))
     }
 
     /// The result of `server/discover`, before it is sealed.
-    pub(crate) fn discover(&self) -> Value {
-        json!({
-            "supportedVersions": self.stateless(),
-            "capabilities": capabilities(),
-            "instructions": INSTRUCTIONS,
-        })
+    pub(crate) fn discover(&self, introduction: &Introduction) -> Value {
+        let mut result =
+            json!({"supportedVersions": self.stateless(), "capabilities": introduction.capabilities});
+        introduction.instruct(&mut result);
+        result
     }
 
     fn find(&self, named: &str) -> Option<Revision> {
@@ -150,24 +203,50 @@ impl Spoken {
     }
 }
 
-const INSTRUCTIONS: &str =
-    "A made-up sales team: customers, tickets, events, and a picture maker. Nothing here is real.";
-
-fn capabilities() -> Value {
-    json!({"tools": {}, "resources": {}, "extensions": {UI_EXTENSION: {"mimeTypes": [UI_MIME]}}})
+/// How a server introduces itself.
+pub(crate) struct Introduction {
+    pub(crate) info: Value,
+    pub(crate) capabilities: Value,
+    pub(crate) instructions: Option<String>,
 }
 
-fn server_info() -> Value {
-    json!({"name": "usher-sample", "title": "Usher sample server", "version": env!("CARGO_PKG_VERSION")})
-}
-
-/// `_meta` of a result: who answers, where the revision has that (2026-07-28 basic, "_meta").
-pub(crate) fn result_meta(revision: Revision) -> serde_json::Map<String, Value> {
-    let mut meta = serde_json::Map::new();
-    if revision.has_request_meta() {
-        meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), server_info());
+impl Introduction {
+    fn instruct(&self, result: &mut Value) {
+        if let Some(instructions) = &self.instructions {
+            result["instructions"] = json!(instructions);
+        }
     }
-    meta
+
+    /// `_meta` of a result: who answers, where the revision has that (2026-07-28 basic, "_meta").
+    pub(crate) fn result_meta(&self, revision: Revision) -> Map<String, Value> {
+        let mut meta = Map::new();
+        if revision.has_request_meta() {
+            meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), self.info.clone());
+        }
+        meta
+    }
+
+    /// Adds to a result what the revision puts on every one of its kind.
+    pub(crate) fn seal(&self, revision: Revision, mut result: Value, keep: Option<Keep>) -> Value {
+        if revision.has_result_type() {
+            if result.get("resultType").is_none() {
+                result["resultType"] = json!("complete");
+            }
+            let ttl = keep.map(|it| match it {
+                Keep::Briefly => 1_000,
+                Keep::Long => 3_600_000,
+            });
+            if let Some(ttl) = ttl {
+                result["ttlMs"] = json!(ttl);
+                result["cacheScope"] = json!("private");
+            }
+        }
+        let meta = self.result_meta(revision);
+        if !meta.is_empty() {
+            result["_meta"] = Value::Object(meta);
+        }
+        result
+    }
 }
 
 /// How long an answer may be kept, and by whom (2026-07-28 server/utilities/caching).
@@ -177,26 +256,6 @@ pub(crate) enum Keep {
     Briefly,
     /// It changes with the server's version only.
     Long,
-}
-
-/// Adds to a result what the revision puts on every one of its kind.
-pub(crate) fn seal(revision: Revision, mut result: Value, keep: Option<Keep>) -> Value {
-    if revision.has_result_type() {
-        result["resultType"] = json!("complete");
-        let ttl = keep.map(|it| match it {
-            Keep::Briefly => 1_000,
-            Keep::Long => 3_600_000,
-        });
-        if let Some(ttl) = ttl {
-            result["ttlMs"] = json!(ttl);
-            result["cacheScope"] = json!("private");
-        }
-    }
-    let meta = result_meta(revision);
-    if !meta.is_empty() {
-        result["_meta"] = Value::Object(meta);
-    }
-    result
 }
 
 /// The code for a resource that does not exist: it has one of its own only where there is a handshake (2025-11-25 server/resources).

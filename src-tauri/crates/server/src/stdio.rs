@@ -9,8 +9,6 @@ use tokio::{
 
 use crate::{
     connection::{Connection, Frame},
-    declaration::DeclarationError,
-    options::Options,
     server::Server,
 };
 
@@ -20,14 +18,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Why the server stopped before its client did.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A tool of the sample server is declared wrongly.
-    #[error("the sample server cannot start: {0}")]
-    Declaration(#[from] DeclarationError),
     /// A stream failed.
-    #[error("the sample server lost its client: {0}")]
+    #[error("the server lost its client: {0}")]
     Stream(#[from] std::io::Error),
-    /// It was told to.
-    #[error("the sample server crashed, as its options ask")]
+    /// Something interfered.
+    #[error("the server crashed, as it was told to")]
     Crash,
 }
 
@@ -36,16 +31,12 @@ pub enum ServeError {
 /// A caller that reads the process's own stdin must end the process after this returns: that read cannot be taken back.
 ///
 /// # Errors
-/// A stream failed, or the options ask for a crash.
+/// A stream failed, or an interference asks for a crash.
 pub async fn serve(
-    options: Options,
+    server: Arc<Server>,
     stdin: impl AsyncRead + Unpin + Send,
     stdout: impl AsyncWrite + Unpin + Send,
 ) -> Result<(), ServeError> {
-    if options.wire.crash_at_start {
-        return Err(ServeError::Crash);
-    }
-    let server = Arc::new(Server::new(options)?);
     // Small, so that a client that does not read holds back who writes to it.
     let (out, frames) = mpsc::channel(16);
     let mut connection = Connection::new(server, out);
@@ -78,7 +69,7 @@ pub async fn serve(
 async fn write(mut frames: Receiver<Frame>, mut stdout: impl AsyncWrite + Unpin) -> Result<(), ServeError> {
     while let Some(frame) = frames.recv().await {
         match frame {
-            Frame::Line(mut line) => {
+            Frame::Line(mut line) | Frame::Answer { mut line, .. } => {
                 line.push(b'\n');
                 stdout.write_all(&line).await?;
                 stdout.flush().await?;

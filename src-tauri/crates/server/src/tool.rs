@@ -8,39 +8,38 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use usher_protocol::{
     RawJson,
     common::ContentBlock,
     jsonrpc::ErrorObject,
-    model::{Audience, Format, OutputPart, Payload, Selector},
+    model::{Audience, Format, OutputPart, Payload, Selector, ToolAnnotations, UiLink},
 };
 
 use crate::{
-    connection::Progress,
+    context::Call,
     declaration::{About, Declaration, DeclarationError},
 };
 
 /// A future that owns what it needs.
-pub(crate) type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A call as a handler sees it.
-pub(crate) struct Call {
-    pub(crate) arguments: RawJson,
-    pub(crate) progress: Progress,
-}
+/// Why a handler has no result.
+#[derive(Debug, Clone)]
+pub struct Failure(Kind);
 
-impl Call {
-    /// Reads the arguments. What cannot be read is an error of the tool, so that a model can correct itself.
-    pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        self.arguments.to().map_err(|error| Failure::of(format!("The arguments cannot be read: {error}.")))
-    }
+#[derive(Debug, Clone)]
+enum Kind {
+    Told(Told),
+    Refused(ErrorObject),
+    Asks(Value),
 }
 
 /// A failure of the tool, told to each audience in its own words (rule S10).
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+struct Told {
     /// For the model: what went wrong and what would work.
     assistant: String,
     /// For the person.
@@ -50,15 +49,46 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn of(message: String) -> Self {
-        let details = serde_json::json!({"error": {"code": "failed", "message": message}});
-        Self { user: message.clone(), assistant: message, details }
+    /// A failure that everybody is told in the same words.
+    pub fn of(message: impl Into<String>) -> Self {
+        let message = message.into();
+        let details = json!({"error": {"code": "failed", "message": message}});
+        Self(Kind::Told(Told { user: message.clone(), assistant: message, details }))
     }
 
-    pub(crate) fn new(assistant: String, user: String, details: Value) -> Self {
-        Self { assistant, user, details }
+    /// A failure in words for the model, words for the person, and details for everything structured.
+    pub fn new(assistant: String, user: String, details: Value) -> Self {
+        Self(Kind::Told(Told { assistant, user, details }))
     }
 
+    /// An error of the protocol instead of a result.
+    pub fn refused(error: ErrorObject) -> Self {
+        Self(Kind::Refused(error))
+    }
+
+    pub(crate) fn asks(result: Value) -> Self {
+        Self(Kind::Asks(result))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn into_asked(self) -> Value {
+        match self.0 {
+            Kind::Asks(result) => result,
+            Kind::Told(_) | Kind::Refused(_) => Value::Null,
+        }
+    }
+
+    /// The failure of a request whose result has no place for errors.
+    pub(crate) fn into_result(self) -> Result<Value, ErrorObject> {
+        match self.0 {
+            Kind::Told(it) => Err(ErrorObject::new(ErrorObject::INVALID_PARAMS, it.assistant)),
+            Kind::Refused(error) => Err(error),
+            Kind::Asks(result) => Ok(result),
+        }
+    }
+}
+
+impl Told {
     fn payload(&self, selector: &Selector) -> Payload {
         match (selector.format, &selector.audience) {
             (Format::Content, Audience::User) => Payload::Content(vec![ContentBlock::text(&self.user)]),
@@ -74,36 +104,101 @@ impl Failure {
 }
 
 /// What a run of a tool made.
-pub(crate) struct Ran {
-    pub(crate) parts: Vec<OutputPart>,
-    pub(crate) is_error: bool,
+pub struct Ran {
+    /// One output for each selector.
+    pub parts: Vec<OutputPart>,
+    /// The operation failed.
+    pub is_error: bool,
+    /// Result-level `_meta`, beside who answers.
+    pub meta: Map<String, Value>,
+}
+
+/// What became of a call.
+pub enum Made {
+    /// It ran.
+    Outputs(Ran),
+    /// It needs answers of the client first: the whole result that says so.
+    Questions(Value),
 }
 
 /// A tool, whatever its handler computes.
-pub(crate) trait AnyTool: Send + Sync {
+pub trait AnyTool: Send + Sync {
     /// What it declares.
     fn declaration(&self) -> &Declaration;
 
-    /// Runs it, and the projections of these selectors only. Each selector must be declared.
-    fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Ran, ErrorObject>>;
+    /// Runs it, and the projections of these selectors only (rule K05). Each selector must be declared.
+    fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Made, ErrorObject>>;
 }
 
 type Projection<S> = Arc<dyn Fn(&S) -> Result<Payload, serde_json::Error> + Send + Sync>;
+type Meta = Arc<dyn Fn(&[Selector]) -> Map<String, Value> + Send + Sync>;
 type Handler<S> = Arc<dyn Fn(Call) -> Running<Result<S, Failure>> + Send + Sync>;
 
 /// A tool that is being declared. `S` is what its handler computes, once for all outputs.
-pub(crate) struct ToolBuilder<S> {
+pub struct ToolBuilder<S> {
     about: About,
     variants: Vec<(Selector, Option<Value>, Projection<S>)>,
+    meta: Meta,
 }
 
 impl<S: Send + Sync + 'static> ToolBuilder<S> {
-    pub(crate) fn new(about: About) -> Self {
-        Self { about, variants: Vec::new() }
+    /// A tool of this name, with what it does in words for a model. It takes no arguments until it says which.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        let about = About {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            input: json!({"type": "object"}),
+            annotations: ToolAnnotations::default(),
+            ui: None,
+        };
+        Self { about, variants: Vec::new(), meta: Arc::new(|_| Map::new()) }
+    }
+
+    /// A name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.about.title = Some(title.into());
+        self
+    }
+
+    /// The JSON Schema of its arguments, an object.
+    #[must_use]
+    pub fn input(mut self, schema: Value) -> Self {
+        self.about.input = schema;
+        self
+    }
+
+    /// Its arguments, by their type.
+    #[must_use]
+    pub fn input_of<A: JsonSchema>(self) -> Self {
+        self.input(schema_of::<A>())
+    }
+
+    /// Hints about its effects.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.about.annotations = annotations;
+        self
+    }
+
+    /// The App View that shows its results (MCP Apps 2026-01-26).
+    #[must_use]
+    pub fn view(mut self, link: UiLink) -> Self {
+        self.about.ui = Some(link);
+        self
+    }
+
+    /// What a success adds to the result's `_meta` for these selectors. Data of an audience belongs into its output (rule S14).
+    #[must_use]
+    pub fn meta(mut self, meta: impl Fn(&[Selector]) -> Map<String, Value> + Send + Sync + 'static) -> Self {
+        self.meta = Arc::new(meta);
+        self
     }
 
     /// Declares a variant of content blocks.
-    pub(crate) fn content(
+    #[must_use]
+    pub fn content(
         mut self,
         selector: Selector,
         project: impl Fn(&S) -> Vec<ContentBlock> + Send + Sync + 'static,
@@ -114,7 +209,8 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
     }
 
     /// Declares a variant of one JSON value, with its own schema.
-    pub(crate) fn structured(
+    #[must_use]
+    pub fn structured(
         mut self,
         selector: Selector,
         schema: Value,
@@ -125,11 +221,21 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
         self
     }
 
+    /// Declares a variant of one JSON value, whose type gives the schema.
+    #[must_use]
+    pub fn structured_of<T: JsonSchema + Serialize>(
+        self,
+        selector: Selector,
+        project: impl Fn(&S) -> T + Send + Sync + 'static,
+    ) -> Self {
+        self.structured(selector, schema_of::<T>(), move |it| RawJson::of(&project(it)))
+    }
+
     /// Ends the declaration.
     ///
     /// # Errors
-    /// The declaration breaks rule S01.
-    pub(crate) fn handler<F>(
+    /// The declaration breaks rule S01, or a schema is not one.
+    pub fn handler<F>(
         self,
         handler: impl Fn(Call) -> F + Send + Sync + 'static,
     ) -> Result<Box<dyn AnyTool>, DeclarationError>
@@ -144,13 +250,14 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
         }
         let declaration = Arc::new(Declaration::new(self.about, declared)?);
         let handler: Handler<S> = Arc::new(move |call| Box::pin(handler(call)));
-        Ok(Box::new(BuiltTool { declaration, projections, handler }))
+        Ok(Box::new(BuiltTool { declaration, projections, meta: self.meta, handler }))
     }
 }
 
 struct BuiltTool<S> {
     declaration: Arc<Declaration>,
     projections: Vec<(Selector, Projection<S>)>,
+    meta: Meta,
     handler: Handler<S>,
 }
 
@@ -159,7 +266,8 @@ impl<S: Send + Sync + 'static> AnyTool for BuiltTool<S> {
         &self.declaration
     }
 
-    fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Ran, ErrorObject>> {
+    fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Made, ErrorObject>> {
+        let meta = (self.meta)(&selectors);
         let declaration = self.declaration.clone();
         let handler = self.handler.clone();
         let find = |selector: Selector| {
@@ -169,15 +277,22 @@ impl<S: Send + Sync + 'static> AnyTool for BuiltTool<S> {
         let wanted: Vec<_> = selectors.into_iter().map(find).collect();
         Box::pin(async move {
             match handler(call).await {
-                Ok(computed) => project(&declaration, &computed, wanted),
-                Err(failure) => {
+                Ok(computed) => project(&declaration, &computed, wanted, meta).map(Made::Outputs),
+                Err(Failure(Kind::Told(told))) => {
                     let parts =
-                        wanted.into_iter().map(|(selector, _)| part(failure.payload(&selector), selector));
-                    Ok(Ran { parts: parts.collect(), is_error: true })
+                        wanted.into_iter().map(|(selector, _)| part(told.payload(&selector), selector));
+                    Ok(Made::Outputs(Ran { parts: parts.collect(), is_error: true, meta: Map::new() }))
                 }
+                Err(Failure(Kind::Refused(error))) => Err(error),
+                Err(Failure(Kind::Asks(result))) => Ok(Made::Questions(result)),
             }
         })
     }
+}
+
+/// The schema of a type.
+fn schema_of<T: JsonSchema>() -> Value {
+    schemars::schema_for!(T).to_value()
 }
 
 /// Runs the projections that were asked for, and checks each structured one against its own schema (rule S07).
@@ -185,6 +300,7 @@ fn project<S>(
     declaration: &Declaration,
     computed: &S,
     wanted: Vec<(Selector, Option<Projection<S>>)>,
+    meta: Map<String, Value>,
 ) -> Result<Ran, ErrorObject> {
     let internal = |message: String| ErrorObject::new(ErrorObject::INTERNAL, message);
     let mut parts = Vec::new();
@@ -201,11 +317,11 @@ fn project<S>(
         }
         parts.push(part(payload, selector));
     }
-    Ok(Ran { parts, is_error: false })
+    Ok(Ran { parts, is_error: false, meta })
 }
 
 /// An output that is about to be sent; its size is known once it is written.
-pub(crate) fn part(payload: Payload, selector: Selector) -> OutputPart {
+fn part(payload: Payload, selector: Selector) -> OutputPart {
     OutputPart { selector, payload, bytes: 0 }
 }
 
@@ -213,24 +329,18 @@ pub(crate) fn part(payload: Payload, selector: Selector) -> OutputPart {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    use serde_json::json;
-    use usher_protocol::model::ToolAnnotations;
-
     use super::*;
 
-    fn about() -> About {
-        About {
-            name: "t",
-            title: "T",
-            description: "A tool",
-            input: json!({"type": "object"}),
-            annotations: ToolAnnotations::default(),
-            ui: None,
-        }
+    fn call() -> Call {
+        Call::detached(&json!({}))
     }
 
-    fn call() -> Call {
-        Call { arguments: json!({}).into(), progress: Progress::nobody() }
+    fn ran(made: Result<Made, ErrorObject>) -> Ran {
+        match made {
+            Ok(Made::Outputs(ran)) => ran,
+            Ok(Made::Questions(it)) => panic!("{it}"),
+            Err(error) => panic!("{error}"),
+        }
     }
 
     fn text(_: &u32) -> Vec<ContentBlock> {
@@ -246,7 +356,7 @@ mod tests {
 
     fn counting(counts: &Arc<Counts>) -> Box<dyn AnyTool> {
         let (cheap, expensive, computed) = (counts.clone(), counts.clone(), counts.clone());
-        ToolBuilder::new(about())
+        ToolBuilder::new("t", "A tool")
             .content(Selector::ASSISTANT_CONTENT, move |it| {
                 cheap.cheap.fetch_add(1, Relaxed);
                 text(it)
@@ -266,7 +376,7 @@ mod tests {
     async fn k05_one_computation_and_the_projections_that_were_asked_for() {
         let counts = Arc::new(Counts::default());
         let tool = counting(&counts);
-        let ran = tool.run(call(), vec![Selector::ASSISTANT_CONTENT]).await.unwrap();
+        let ran = ran(tool.run(call(), vec![Selector::ASSISTANT_CONTENT]).await);
         assert_eq!(ran.parts.len(), 1);
         let seen = || [&counts.computed, &counts.cheap, &counts.expensive].map(|it| it.load(Relaxed));
         assert_eq!(seen(), [1, 1, 0]);
@@ -298,7 +408,7 @@ mod tests {
 
     #[tokio::test]
     async fn s07_a_payload_that_breaks_its_schema_is_not_sent() {
-        let tool = ToolBuilder::new(about())
+        let tool = ToolBuilder::new("t", "A tool")
             .content(Selector::ASSISTANT_CONTENT, text)
             .structured(Selector::PROGRAMMATIC, json!({"type": "string"}), RawJson::of)
             .handler(|_| async { Ok(42) })
@@ -313,12 +423,12 @@ mod tests {
 
     #[tokio::test]
     async fn s10_a_failure_is_projected_for_the_selectors_without_their_schemas() {
-        let tool = ToolBuilder::<u32>::new(about())
+        let tool = ToolBuilder::<u32>::new("t", "A tool")
             .content(Selector::ASSISTANT_CONTENT, text)
             .structured(Selector::PROGRAMMATIC, json!({"type": "integer"}), RawJson::of)
             .handler(|_| async { Err(Failure::of("no".to_owned())) })
             .unwrap();
-        let ran = tool.run(call(), vec![Selector::PROGRAMMATIC]).await.unwrap();
+        let ran = ran(tool.run(call(), vec![Selector::PROGRAMMATIC]).await);
         assert!(ran.is_error);
         assert_eq!(ran.parts.len(), 1);
     }

@@ -44,11 +44,22 @@ pub enum DeclarationError {
         /// What is wrong with it.
         why: String,
     },
+    /// `x-mcp-header` names a header once, of an argument that is a string, an integer or a boolean.
+    #[error(
+        "{tool} asks for a header Mcp-Param-{name} that cannot be: names are tokens, each once, of plain arguments"
+    )]
+    Header {
+        /// The tool.
+        tool: String,
+        /// The header's name.
+        name: String,
+    },
 }
 
 /// A variant with its compiled schema.
-pub(crate) struct Variant {
-    pub(crate) declared: OutputVariant,
+pub struct Variant {
+    /// What clients see of it.
+    pub declared: OutputVariant,
     schema: Option<Validator>,
 }
 
@@ -57,17 +68,30 @@ impl Variant {
     ///
     /// # Errors
     /// What the first violation is, and where.
-    pub(crate) fn check(&self, value: &RawJson) -> Result<(), String> {
+    pub fn check(&self, value: &RawJson) -> Result<(), String> {
         let Some(schema) = &self.schema else { return Ok(()) };
         let value = value.to_value();
         schema.validate(&value).map_err(|error| format!("{}: {error}", error.instance_path()))
     }
 }
 
-/// What a tool declares.
-pub(crate) struct Declaration {
-    pub(crate) tool: Tool,
-    pub(crate) variants: Vec<Variant>,
+/// What a tool declares. One that breaks rule S01 cannot be built (rule K01).
+pub struct Declaration {
+    /// The declaration with all of its variants, whatever the client negotiated.
+    pub tool: Tool,
+    /// The variants with their compiled schemas.
+    pub variants: Vec<Variant>,
+    /// The arguments that a client repeats in headers (2026-07-28 basic/transports/streamable-http, `x-mcp-header`).
+    pub(crate) headers: Vec<HeaderArgument>,
+}
+
+/// An argument that is repeated in a header `Mcp-Param-…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeaderArgument {
+    /// The names that lead to it in the arguments.
+    pub(crate) path: Vec<String>,
+    /// What follows `Mcp-Param-`.
+    pub(crate) name: String,
 }
 
 impl Declaration {
@@ -79,7 +103,7 @@ impl Declaration {
         about: About,
         variants: Vec<(Selector, Option<Value>)>,
     ) -> Result<Self, DeclarationError> {
-        let tool = || about.name.to_owned();
+        let tool = || about.name.clone();
         let mut seen = BTreeSet::new();
         let mut built = Vec::new();
         for (selector, schema) in variants {
@@ -98,17 +122,18 @@ impl Declaration {
         if !seen.contains(&Selector::ASSISTANT_CONTENT) {
             return Err(DeclarationError::NoFallback { tool: tool() });
         }
+        let headers = header_arguments(&about.name, &about.input)?;
         let tool = Tool {
-            name: about.name.to_owned(),
-            title: Some(about.title.to_owned()),
-            description: Some(about.description.to_owned()),
+            name: about.name,
+            title: about.title,
+            description: Some(about.description),
             input_schema: about.input.into(),
             contract: Contract::Variants(built.iter().map(|it| it.declared.clone()).collect()),
             annotations: about.annotations,
             ui: about.ui,
             raw: Value::Null.into(),
         };
-        Ok(Self { tool, variants: built })
+        Ok(Self { tool, variants: built, headers })
     }
 
     /// The declaration for a client: extension audiences only if they were negotiated (rule S01).
@@ -120,7 +145,7 @@ impl Declaration {
     }
 
     /// The variant that a selector names.
-    pub(crate) fn variant(&self, selector: &Selector) -> Option<&Variant> {
+    pub fn variant(&self, selector: &Selector) -> Option<&Variant> {
         self.variants.iter().find(|it| it.declared.selector == *selector)
     }
 }
@@ -134,12 +159,46 @@ fn is_known(audience: &Audience, has_ui: bool) -> bool {
 
 /// What a tool says of itself.
 pub(crate) struct About {
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) description: &'static str,
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: String,
     pub(crate) input: Value,
     pub(crate) annotations: ToolAnnotations,
     pub(crate) ui: Option<UiLink>,
+}
+
+/// The annotated arguments: each reached by `properties` alone, of a type that a header can hold, and under a name of its own.
+fn header_arguments(tool: &str, input: &Value) -> Result<Vec<HeaderArgument>, DeclarationError> {
+    let mut found = Vec::new();
+    collect_headers(input, &mut Vec::new(), &mut found);
+    let mut names = BTreeSet::new();
+    for (argument, kind) in &found {
+        let is_token = !argument.name.is_empty()
+            && argument.name.bytes().all(|it| it.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&it));
+        let is_plain = matches!(kind.as_deref(), Some("string" | "integer" | "boolean"));
+        if !is_token || !is_plain || !names.insert(argument.name.to_ascii_lowercase()) {
+            let (tool, name) = (tool.to_owned(), argument.name.clone());
+            return Err(DeclarationError::Header { tool, name });
+        }
+    }
+    Ok(found.into_iter().map(|it| it.0).collect())
+}
+
+fn collect_headers(
+    schema: &Value,
+    path: &mut Vec<String>,
+    found: &mut Vec<(HeaderArgument, Option<String>)>,
+) {
+    for (property, inner) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        path.push(property.clone());
+        if let Some(name) = inner.get("x-mcp-header") {
+            let name = name.as_str().unwrap_or_default().to_owned();
+            let kind = inner.get("type").and_then(Value::as_str).map(str::to_owned);
+            found.push((HeaderArgument { path: path.clone(), name }, kind));
+        }
+        collect_headers(inner, path, found);
+        path.pop();
+    }
 }
 
 #[cfg(test)]
@@ -151,9 +210,9 @@ mod tests {
 
     fn check(variants: Vec<(Selector, Option<Value>)>, expected: Expect) {
         let about = About {
-            name: "t",
-            title: "T",
-            description: "A tool",
+            name: "t".to_owned(),
+            title: None,
+            description: "A tool".to_owned(),
             input: json!({"type": "object"}),
             annotations: ToolAnnotations::default(),
             ui: None,
@@ -182,5 +241,21 @@ mod tests {
                 r#"the schema of io.modelcontextprotocol/ui/structured of t is not a JSON Schema: "nothing" is not valid under any of the schemas listed in the 'anyOf' keyword"#
             ]],
         );
+    }
+
+    #[test]
+    fn arguments_in_headers_are_found_and_checked() {
+        let input = |name: &str, kind: &str| json!({"properties": {"to": {"properties": {"region": {"type": kind, "x-mcp-header": name}}}}});
+        let found = header_arguments("t", &input("Region", "string")).unwrap();
+        assert_eq!(
+            found,
+            [HeaderArgument { path: vec!["to".into(), "region".into()], name: "Region".into() }]
+        );
+        for (name, kind) in [("", "string"), ("a b", "string"), ("A", "number"), ("A", "array")] {
+            assert!(header_arguments("t", &input(name, kind)).is_err(), "{name} {kind}");
+        }
+        let twice = json!({"properties": {
+            "a": {"type": "string", "x-mcp-header": "X"}, "b": {"type": "string", "x-mcp-header": "x"}}});
+        assert!(header_arguments("t", &twice).is_err());
     }
 }
