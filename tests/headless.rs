@@ -4,6 +4,7 @@ mod cli;
 mod code_mode;
 mod disk;
 mod foreign;
+mod http;
 mod kept;
 mod misbehaviour;
 mod model_trouble;

@@ -19,7 +19,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Semaphore, mpsc, watch},
 };
-use usher_protocol::jsonrpc::{ErrorObject, Id, Message, NotAMessage};
+use usher_protocol::{
+    RawJson,
+    jsonrpc::{ErrorObject, Id, Message, NotAMessage},
+};
 
 use self::{
     answer::{Body, StopOnDrop, empty, refusal, whole},
@@ -55,6 +58,9 @@ const HEADER_MISMATCH: i64 = -32020;
 
 /// How long a client may take for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client may take for a body.
+const BODY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How many messages may wait for a client that does not read.
 const WAITING: usize = 16;
@@ -175,17 +181,20 @@ impl Carrier {
             let why = "the body must be application/json".to_owned();
             return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorObject::INVALID_REQUEST, why));
         }
-        let body = Limited::new(body, self.options.max_body).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                let why = format!("the body is longer than {} bytes", self.options.max_body);
-                refuse(StatusCode::PAYLOAD_TOO_LARGE, ErrorObject::INVALID_REQUEST, why)
-            } else {
-                refuse(StatusCode::BAD_REQUEST, ErrorObject::PARSE_ERROR, "the body broke off".to_owned())
-            }
-        })?;
-        String::from_utf8(body.to_bytes().into()).map_err(|_| {
-            refuse(StatusCode::BAD_REQUEST, ErrorObject::PARSE_ERROR, "the body is not UTF-8".to_owned())
-        })
+        let broken = |why: &str| refuse(StatusCode::BAD_REQUEST, ErrorObject::PARSE_ERROR, why.to_owned());
+        let collected = Limited::new(body, self.options.max_body).collect();
+        let body = tokio::time::timeout(BODY_TIMEOUT, collected)
+            .await
+            .map_err(|_| broken("the body takes too long"))?
+            .map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    let why = format!("the body is longer than {} bytes", self.options.max_body);
+                    refuse(StatusCode::PAYLOAD_TOO_LARGE, ErrorObject::INVALID_REQUEST, why)
+                } else {
+                    broken("the body broke off")
+                }
+            })?;
+        String::from_utf8(body.to_bytes().into()).map_err(|_| broken("the body is not UTF-8"))
     }
 
     async fn post(&self, headers: &HeaderMap, text: &str) -> Response<Body> {
@@ -217,15 +226,7 @@ impl Carrier {
                 if is_old {
                     return self.before_handshake(id, &method).await;
                 }
-                if let Err(error) = self.server.spoken().client(&meta).and(Ok(())).or_else(|error| {
-                    // A revision that is not spoken is told so only if the header names it, too.
-                    let is_named = error.code == ErrorObject::UNSUPPORTED_REVISION;
-                    if is_named { mirror::revision(headers, &meta).and(Err(error)) } else { Err(error) }
-                }) {
-                    return bad_request(Some(id), error);
-                }
-                let declared = |tool: &str| self.server.declaration(tool).map(|it| it.headers.as_slice());
-                if let Err(error) = mirror::check(headers, &meta, &method, params.as_ref(), declared) {
+                if let Err(error) = self.check(headers, &meta, &method, params.as_ref()) {
                     return bad_request(Some(id), error);
                 }
                 self.alone(message).await
@@ -237,6 +238,25 @@ impl Carrier {
                 bad_request(None, ErrorObject::new(ErrorObject::INVALID_REQUEST, why))
             }
         }
+    }
+
+    /// Checks what a request that stands alone says of itself, in its body and in its headers.
+    fn check(
+        &self,
+        headers: &HeaderMap,
+        meta: &RequestMeta,
+        method: &str,
+        params: Option<&RawJson>,
+    ) -> Result<(), ErrorObject> {
+        if let Err(error) = self.server.spoken().client(meta) {
+            // A revision that is not spoken is refused as such only if the header names it, too.
+            if error.code == ErrorObject::UNSUPPORTED_REVISION {
+                mirror::revision(headers, meta)?;
+            }
+            return Err(error);
+        }
+        let declared = |tool: &str| self.server.declaration(tool).map(|it| it.headers.as_slice());
+        mirror::check(headers, meta, method, params, declared)
     }
 
     /// A request that says its own revision.

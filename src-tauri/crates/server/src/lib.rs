@@ -32,3 +32,18 @@ pub use server::{Prompts, Resources, Server};
 pub use stdio::ServeError;
 pub use tool::{AnyTool, Failure, Made, Ran, Running, ToolBuilder};
 pub use usher_protocol as protocol;
+
+/// The README's example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+#[cfg(test)]
+mod tests {
+    /// The README shows the example that can be run.
+    #[test]
+    fn the_readme_shows_the_example() {
+        let (_, example) = include_str!("../examples/weather.rs").split_once("\n\n").unwrap();
+        assert!(include_str!("../README.md").contains(example));
+    }
+}
