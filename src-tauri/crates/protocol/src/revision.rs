@@ -56,6 +56,11 @@ impl Revision {
         self <= Self::V2025_11_25
     }
 
+    /// Whether messages may come several at once, in an array (2025-03-26 basic, "Batching").
+    pub fn has_batches(self) -> bool {
+        self == Self::V2025_03_26
+    }
+
     /// Whether each request carries its revision and capabilities in `_meta` (2026-07-28 basic, "_meta").
     pub fn has_request_meta(self) -> bool {
         !self.has_handshake()

@@ -9,7 +9,7 @@ use tokio::{
 };
 use usher_protocol::jsonrpc::{ErrorObject, Message, NotAMessage};
 
-use crate::{interference::Turn, peer::Peer, server::Server};
+use crate::{batch, interference::Turn, peer::Peer, server::Server};
 
 /// What a connection gives to whatever carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,9 @@ impl Connection {
     /// Takes one line. Calls go on after this returns; every other request is answered before.
     pub async fn receive(&mut self, line: &str) {
         let is_first = std::mem::replace(&mut self.is_first, false);
+        if batch::is_batch(&self.peer, line) {
+            return batch::take(&self.server, &self.peer, line, &self.out).await;
+        }
         let refuse = |code, message| Message::Error { id: None, error: ErrorObject::new(code, message) };
         match Message::parse(line) {
             Ok(message) => {

@@ -27,10 +27,10 @@ use usher_protocol::{
 use self::{
     answer::{Body, StopOnDrop, empty, refusal, whole},
     gate::Gate,
-    session::Sessions,
+    session::{Session, Sessions},
 };
 use crate::{
-    connection::Frame, interference::Turn, negotiation::RequestMeta, peer::Peer, server::Server,
+    batch, connection::Frame, interference::Turn, negotiation::RequestMeta, peer::Peer, server::Server,
     stdio::ServeError,
 };
 
@@ -198,6 +198,12 @@ impl Carrier {
     }
 
     async fn post(&self, headers: &HeaderMap, text: &str) -> Response<Body> {
+        let session = mirror::header(headers, session::HEADER);
+        if let Some(session) = session.as_ref().and_then(|it| self.sessions.find(it))
+            && batch::is_batch(session.peer(), text)
+        {
+            return self.batch(&session, text).await;
+        }
         let message = match Message::parse(text) {
             Ok(message) => message,
             Err(why) => {
@@ -208,7 +214,7 @@ impl Carrier {
                 return bad_request(None, ErrorObject::new(code, format!("the body is {why}")));
             }
         };
-        if let Some(session) = mirror::header(headers, session::HEADER) {
+        if let Some(session) = session {
             return self.within(headers, &session, message).await;
         }
         match message {
@@ -323,6 +329,18 @@ impl Carrier {
             }
         }
         response
+    }
+
+    /// Several messages within a session.
+    async fn batch(&self, session: &Session, text: &str) -> Response<Body> {
+        let (out, mut frames) = mpsc::channel(WAITING);
+        batch::take(&self.server, session.peer(), text, &out).await;
+        drop(out);
+        match frames.recv().await {
+            Some(Frame::Answer { line, .. }) => whole(StatusCode::OK, line),
+            Some(Frame::Line(line)) => session.events(line, frames, self.crash.clone()),
+            Some(Frame::Crash) | None => empty(StatusCode::ACCEPTED),
+        }
     }
 
     /// A message within a session. Its stream may break and be taken up again; only a notification cancels.

@@ -9,6 +9,7 @@
 //! codec and `negotiation`; the tasks extension and elicitation by URL.
 
 mod ask;
+mod batch;
 mod change;
 mod connection;
 mod context;

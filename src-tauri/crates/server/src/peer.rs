@@ -19,7 +19,7 @@ use tokio::{
     task::JoinHandle,
 };
 use usher_protocol::{
-    RawJson,
+    RawJson, Revision,
     jsonrpc::{ErrorObject, Id, Message},
 };
 
@@ -78,6 +78,11 @@ impl Peer {
     /// Whether the client opened with a handshake.
     pub(crate) fn has_handshake(&self) -> bool {
         lock(&self.handshake).is_some()
+    }
+
+    /// The revision that the handshake found.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        lock(&self.handshake).map(|it| it.revision)
     }
 
     /// Whether the client is told of a change without a subscription of its own.

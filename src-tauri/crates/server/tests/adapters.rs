@@ -118,6 +118,23 @@ async fn k03_one_declaration_has_the_shape_of_each_revision() {
     }
 }
 
+#[tokio::test]
+async fn a_batch_is_answered_as_one_where_there_are_batches() {
+    let server = Arc::new(Server::new("t", "1").tool(sum()));
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/x"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sum", "arguments": {}}},
+    ]);
+    let mut client = Client::meet(&server, Revision::V2025_03_26, json!({})).await;
+    client.write(&batch).await;
+    let ids: Vec<Value> = client.read().await.as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
+    assert_eq!(ids, [1, 2]);
+    let mut client = Client::meet(&server, Revision::V2025_06_18, json!({})).await;
+    client.write(&batch).await;
+    assert_eq!(client.read().await["error"]["code"], -32700);
+}
+
 /// A tool that asks twice, and counts how often it ran.
 fn curious(ran: &Arc<AtomicU32>) -> Box<dyn AnyTool> {
     let ran = ran.clone();
