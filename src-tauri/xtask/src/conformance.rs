@@ -1,9 +1,14 @@
-//! `cargo xtask conformance`: the official conformance suite against the host's connection.
+//! `cargo xtask conformance`: the official conformance suite against the host's connection, and against the server crate.
 //!
 //! It needs a newer Node.js than the page does; both come from npm and stay below `target/conformance`. A scenario in which nothing was
 //! checked has failed, whatever the suite says of it.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 use anyhow::Context as _;
 
@@ -22,6 +27,12 @@ const SETS: &[(&str, &[&str], usize)] = &[
     ("requirements 2025-11-25", &["--requirements", "2025-11-25"], 18),
     ("spec 2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"], 5),
     ("spec 2025-03-26", &["--suite", "all", "--spec-version", "2025-03-26"], 2),
+];
+
+/// What is run against the server, and how many scenarios of each count. The tasks extension is not offered.
+const SERVER_SETS: &[(&str, &str, usize)] = &[
+    ("server, requirements 2026-07-28", "2026-07-28", 37),
+    ("server, requirements 2025-11-25", "2025-11-25", 30),
 ];
 
 /// Not scored, because it came after its release; the host means to pass it.
@@ -60,8 +71,58 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
             ));
         }
     }
+    let served = Served::start()?;
+    for (name, revision, expected) in SERVER_SETS {
+        let results = folder.join("results").join(name.replace([' ', ','], "-"));
+        let mut suite = suite(&folder);
+        suite.args(["server", "--url", &served.url, "--requirements", revision, "-o"]).arg(&results);
+        say(&format!("\n=== {name} ==="));
+        let output = suite.output().context("the suite cannot be started")?;
+        let outcome = Outcome::read(&String::from_utf8_lossy(&output.stdout));
+        let passed = outcome.passed();
+        all_passed &= passed == *expected && outcome.failed().is_empty();
+        lines.push(format!("{name}: {passed}/{expected}"));
+        for failed in outcome.failed() {
+            say(&format!("  failed: {failed} (see {})", results.display()));
+        }
+    }
     say(&format!("\n{}", lines.join("\n")));
     Ok(all_passed)
+}
+
+/// A server with everything that the suite asks for, until it is dropped.
+struct Served {
+    url: String,
+    child: Child,
+}
+
+impl Served {
+    fn start() -> anyhow::Result<Self> {
+        crate::process::run(cargo().args([
+            "build",
+            "-p",
+            "usher-sample-server",
+            "--example",
+            "sample-server",
+        ]))?;
+        let mut server = program(target().join("debug").join("examples").join("sample-server"));
+        server.args(["--http", "--conformance-fixtures"]).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = server.spawn().context("the sample server cannot be started")?;
+        let mut line = String::new();
+        if let Some(stderr) = child.stderr.take() {
+            BufReader::new(stderr).read_line(&mut line)?;
+        }
+        let url = line.split_whitespace().next_back().unwrap_or_default().to_owned();
+        anyhow::ensure!(url.starts_with("http://"), "the sample server did not say where it is: {line}");
+        Ok(Self { url, child })
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
 }
 
 fn ensure(folder: &Path, yes: bool) -> anyhow::Result<()> {
@@ -113,7 +174,9 @@ struct Outcome {
 
 impl Outcome {
     fn read(output: &str) -> Self {
-        let summary = output.split_once("=== SUITE SUMMARY ===").map_or("", |it| it.1);
+        let summary =
+            ["=== SUITE SUMMARY ===", "=== SUMMARY ==="].iter().find_map(|it| output.split_once(it));
+        let summary = summary.map_or("", |it| it.1);
         let (summary, beside) = summary.split_once("Not scored").unwrap_or((summary, ""));
         let is_beside = |name: &str| {
             beside.lines().any(|it| it.trim_start_matches([' ', '✓', '✗']).starts_with(&format!("{name} (")))

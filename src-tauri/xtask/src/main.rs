@@ -30,7 +30,7 @@ cargo xtask <command>
       Installs what the tests need and runs them layer by layer. --with-peers adds servers from
       npm and a real language model.
   conformance [--yes]
-      Installs the official conformance suite and runs it against Usher's own connection.
+      Installs the official conformance suite and runs it against Usher's own connection and server.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
