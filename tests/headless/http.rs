@@ -292,7 +292,26 @@ async fn what_is_asked_wrongly_has_a_status_and_a_code() {
     note("another path", Client::new().get(format!("{}/x", served.url))).await;
     let long = "x".repeat(17 << 20);
     note("a long body", served.post(&Value::Null).body(long)).await;
-    check(&lines, expect![[""]]);
+    check(
+        &lines,
+        expect![[r#"
+        no headers: 400 -32020
+        another method: 400 -32020
+        another revision: 400 -32020
+        an unknown revision: 400 -32022
+        no meta: 400 -32602
+        an unknown method: 404 -32601
+        a method of the handshake: 404 -32601
+        not JSON: 400 -32700
+        a batch: 400 -32700
+        an answer: 400 -32600
+        a notification: 202 null
+        an unknown session: 404 -32600
+        GET: 405 null
+        DELETE: 405 null
+        another path: 404 null
+        a long body: 413 -32600"#]],
+    );
 }
 
 fn check(lines: &[String], expected: Expect) {

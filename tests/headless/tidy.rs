@@ -185,10 +185,11 @@ fn dates_of_revisions_stand_in_one_file() {
         .collect();
     let mut found = Vec::new();
     for file in rust().iter().filter(|it| it.path.starts_with("src-tauri/")) {
-        let is_allowed =
-            ["/protocol/src/revision.rs", "/protocol/src/rule.rs"].iter().any(|it| file.path.ends_with(it))
+        let is_allowed = ["/protocol/src/revision.rs", "/protocol/src/rule.rs"].iter().any(|it| file.path.ends_with(it))
                 || file.path.contains("/tests/")
-                || file.path.ends_with("/tests.rs");
+                || file.path.ends_with("/tests.rs")
+                // The names of the official suite's sets, which decide nothing here.
+                || file.path == "src-tauri/xtask/src/conformance.rs";
         if is_allowed {
             continue;
         }
