@@ -167,9 +167,21 @@ const TABLE: &[(&str, &[&str])] = &[
     ("P14", &["p14_a_tool_without_variants_is_rejected_under_2026_12_01"]),
     ("P15", &["p15_unrequested_outputs_and_metadata_reach_nobody"]),
     ("K01", &["k01_a_declaration_that_breaks_s01_cannot_be_built"]),
-    ("K02", &["k02_no_mirror_now_and_the_recommended_one_before"]),
-    ("K03", &["k03_one_handler_serves_every_revision"]),
-    ("K04", &["k04_one_schema_is_assumed_for_no_other_audience"]),
+    (
+        "K02",
+        &[
+            "k02_no_mirror_now_and_the_recommended_one_before",
+            "k02_a_mirror_is_made_for_revisions_that_recommend_it_only",
+        ],
+    ),
+    ("K03", &["k03_one_handler_serves_every_revision", "k03_one_declaration_has_the_shape_of_each_revision"]),
+    (
+        "K04",
+        &[
+            "k04_one_schema_is_assumed_for_no_other_audience",
+            "k04_a_tool_that_moved_gives_old_clients_what_it_gave",
+        ],
+    ),
     ("K05", &["k05_one_computation_and_the_projections_that_were_asked_for"]),
     (
         "X1",

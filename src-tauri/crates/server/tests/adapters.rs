@@ -118,6 +118,34 @@ async fn k03_one_declaration_has_the_shape_of_each_revision() {
     }
 }
 
+/// As the README says to move a tool that had `content`, one `outputSchema`, and data for an App in `structuredContent`.
+#[tokio::test]
+async fn k04_a_tool_that_moved_gives_old_clients_what_it_gave() {
+    let for_model = json!({"type": "object", "properties": {"matches": {"type": "integer"}}});
+    let for_view = json!({"type": "object", "properties": {"rows": {"type": "array"}}});
+    let moved = ToolBuilder::new("find", "Finds")
+        .content(Selector::ASSISTANT_CONTENT, |it: &Vec<u32>| vec![ContentBlock::text(format!("{it:?}"))])
+        .structured(Selector::ASSISTANT_STRUCTURED, for_model.clone(), |it| {
+            Ok(json!({"matches": it.len()}).into())
+        })
+        .structured(Selector::ui(), for_view, |it| Ok(json!({"rows": it}).into()))
+        .handler(|_: Call| async { Ok(vec![1, 2]) })
+        .unwrap();
+    let server = Arc::new(Server::new("t", "1").tool(moved));
+    let views =
+        json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}});
+    let mut old = Client::meet(&server, Revision::V2025_11_25, views.clone()).await;
+    assert_eq!(old.get(1, "tools/list", json!({})).await["tools"][0]["outputSchema"], for_model);
+    let result = old.get(2, "tools/call", json!({"name": "find", "arguments": {}})).await;
+    assert_eq!(result["structuredContent"], json!({"matches": 2}));
+    assert!(!result.to_string().contains("rows"), "{result}");
+    let mut new = Client::meet(&server, Revision::NEWEST, views).await;
+    let asked = json!({"name": "find", "arguments": {},
+        "requestedOutputs": [{"audience": "io.modelcontextprotocol/ui", "format": "structured"}]});
+    let outputs = new.get(1, "tools/call", asked).await["outputs"].clone();
+    assert_eq!(outputs[0]["structuredContent"], json!({"rows": [1, 2]}));
+}
+
 #[tokio::test]
 async fn a_batch_is_answered_as_one_where_there_are_batches() {
     let server = Arc::new(Server::new("t", "1").tool(sum()));
