@@ -50,7 +50,8 @@ async fn call(tool: &str, args: &str, options: &[&str], switches: &[&str]) -> Ru
     let data = tempfile::tempdir().unwrap();
     let mut line = vec!["call", tool, "--args", args];
     line.extend(options);
-    line.extend(["--", CHILD, "sample-server"]);
+    // The program knows itself by its name, wherever it lies.
+    line.extend(["--", "usher", "sample-server"]);
     line.extend(switches);
     usher(data.path(), &line).await
 }
@@ -410,4 +411,32 @@ async fn tools_lists_what_there_is_for_whom() {
             declared as in earlier revisions, without an outputSchema; local policy routes its results"#]],
     )
     .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interruption_ends_a_command_that_waits_for_a_silent_server() {
+    let data = tempfile::tempdir().unwrap();
+    let mark = data.path().join("started");
+    let server = format!(": > '{}'; exec sleep 1000", mark.display());
+    let child = tokio::process::Command::new(CHILD)
+        .args(["tools", "--", "sh", "-c", &server])
+        .env("USHER_DATA_DIR", data.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
+    let interrupted = async {
+        while !mark.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        child.wait_with_output().await.unwrap()
+    };
+    let output = tokio::time::timeout(Duration::from_secs(60), interrupted).await.expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&output.stderr).ends_with("Stopped.\n"));
 }

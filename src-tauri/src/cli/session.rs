@@ -91,6 +91,9 @@ impl Approval {
     }
 }
 
+/// How long work may take to end by itself after a first interruption.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// An open host.
 pub(super) struct Session {
     pub(super) host: Host,
@@ -148,7 +151,10 @@ impl Session {
             session.host.remove_server(&status.id).await?;
         }
         let name = std::path::Path::new(program).file_stem().map(|it| it.to_string_lossy().into_owned());
-        let spec = StoredSpec { command: program.clone(), args: args.to_vec(), ..StoredSpec::default() };
+        // In examples and scripts `usher` is this very program, which need not be on the search path.
+        let own = program == "usher";
+        let program = if own { own_program() } else { program.clone() };
+        let spec = StoredSpec { command: program, args: args.to_vec(), ..StoredSpec::default() };
         let id = session.host.save_server(None, name.unwrap_or_else(|| "server".to_owned()), spec).await?;
         Ok((session, id))
     }
@@ -164,14 +170,19 @@ impl Session {
     ) -> Result<T, Failure> {
         let mut work: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(work);
         let mut interrupted = false;
+        let patience = tokio::time::sleep(PATIENCE);
+        tokio::pin!(patience);
         let end = loop {
             tokio::select! {
                 biased;
+                // What waits for a server that says nothing does not end by itself.
+                () = &mut patience, if interrupted => break None,
                 () = self.interruptions.next() => {
                     if interrupted {
                         return Err(Failure::new(Exit::Interrupted, "Interrupted."));
                     }
                     interrupted = true;
+                    patience.as_mut().reset(tokio::time::Instant::now() + PATIENCE);
                     err("\nStopping. Press Ctrl-C again to end at once.\n");
                     stop(&self.host);
                 }
@@ -179,13 +190,16 @@ impl Session {
                     self.consider(&event);
                     see(event);
                 }
-                end = &mut work => break end,
+                end = &mut work => break Some(end),
             }
         };
         while let Ok(event) = self.events.try_recv() {
             see(event);
         }
-        if interrupted { Err(Failure::new(Exit::Interrupted, "Stopped.")) } else { Ok(end) }
+        match end {
+            Some(end) if !interrupted => Ok(end),
+            Some(_) | None => Err(Failure::new(Exit::Interrupted, "Stopped.")),
+        }
     }
 
     /// Answers a call that waits for the user.
