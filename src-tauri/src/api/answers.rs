@@ -14,9 +14,9 @@ use super::{
     ApiError, Commands, Usher,
     types::{
         ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
-        SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch,
-        WireLine,
+        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
+        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
+        ViewLaunch, WireLine,
     },
     view,
 };
@@ -153,6 +153,20 @@ impl Commands for Usher {
             ApprovalChoice::Never => host::ApprovalChoice::Never,
         };
         Ok(self.host.answer_approval(&call_id, choice)?)
+    }
+
+    async fn answer_question(
+        &self,
+        question_id: String,
+        action: QuestionAction,
+        content_json: Option<String>,
+    ) -> Result<(), ApiError> {
+        let answer = match action {
+            QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
+            QuestionAction::Decline => host::QuestionAnswer::Decline,
+            QuestionAction::Cancel => host::QuestionAnswer::Cancel,
+        };
+        Ok(self.host.answer_question(&question_id, answer)?)
     }
 
     async fn call_tool(

@@ -6,8 +6,9 @@ use ts_rs::TS;
 
 use super::types::{
     ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, SavedFile,
-    SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
+    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
+    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
+    WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -80,6 +81,8 @@ commands! {
     retry_turn { conversation_id: String } -> ();
     /// Answers a call that waits for approval.
     answer_approval { call_id: String, choice: ApprovalChoice } -> ();
+    /// Answers what a server asks; `content_json` is what a form holds.
+    answer_question { question_id: String, action: QuestionAction, content_json: Option<String> } -> ();
     /// Calls a tool on the user's behalf.
     call_tool { conversation_id: String, server_id: String, tool: String, arguments_json: String } -> ();
     /// Cancels one call.

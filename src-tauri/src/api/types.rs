@@ -10,6 +10,7 @@ mod call;
 mod conversation;
 mod event;
 mod output;
+mod question;
 mod record;
 mod server;
 mod setting;
@@ -28,6 +29,7 @@ pub use output::{
     BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, SavedFile, ShownOutput, SortBy,
     TableWindow,
 };
+pub use question::{AskedView, ChoiceView, FieldInput, FieldView, QuestionAction, QuestionView};
 pub use record::{
     BodySpan, ExchangeBody, ExchangeView, LedgerIcon, LedgerRow, ScriptLine, SourceKind, SourceShare,
     WireChannel, WireLine,

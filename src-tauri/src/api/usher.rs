@@ -151,6 +151,8 @@ impl Board {
             | UiEvent::ScriptOutput { .. }
             | UiEvent::ModelsChanged { .. }
             | UiEvent::SettingsChanged { .. }
+            | UiEvent::QuestionAsked { .. }
+            | UiEvent::QuestionGone { .. }
             | UiEvent::ViewMessage { .. } => {}
         }
     }
@@ -214,6 +216,8 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Models(models) => {
             UiEvent::ModelsChanged { models: models.into_iter().map(view::model).collect() }
         }
+        HostEvent::Question(question) => UiEvent::QuestionAsked { question: view::question(*question) },
+        HostEvent::QuestionGone(question_id) => UiEvent::QuestionGone { question_id },
         HostEvent::Notice(notice) => UiEvent::NoticeRaised { notice: view::notice(notice) },
         HostEvent::NoticeCleared(notice_id) => UiEvent::NoticeCleared { notice_id },
         HostEvent::ViewMessage { view_id, method, params } => {
@@ -258,6 +262,7 @@ impl WindowHost for Usher {
             models,
             settings: view::settings(self.host.preferences()),
             notices: board.notices.values().cloned().collect(),
+            questions: self.host.questions().into_iter().map(view::question).collect(),
         }
     }
 

@@ -11,6 +11,7 @@ import type { ModeName } from "./ModeName";
 import type { ModelView } from "./ModelView";
 import type { PayloadText } from "./PayloadText";
 import type { ProviderTest } from "./ProviderTest";
+import type { QuestionAction } from "./QuestionAction";
 import type { SavedFile } from "./SavedFile";
 import type { SearchHitView } from "./SearchHitView";
 import type { SelectionPreview } from "./SelectionPreview";
@@ -32,6 +33,7 @@ export interface Commands {
   stop_turn: { payload: { conversation_id: string; }; answer: null };
   retry_turn: { payload: { conversation_id: string; }; answer: null };
   answer_approval: { payload: { call_id: string; choice: ApprovalChoice; }; answer: null };
+  answer_question: { payload: { question_id: string; action: QuestionAction; content_json: string | null; }; answer: null };
   call_tool: { payload: { conversation_id: string; server_id: string; tool: string; arguments_json: string; }; answer: null };
   cancel_call: { payload: { call_id: string; }; answer: null };
   preview_selection: { payload: { conversation_id: string; }; answer: Array<SelectionPreview> };

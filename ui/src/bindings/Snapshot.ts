@@ -2,6 +2,7 @@
 import type { ConversationSummary } from "./ConversationSummary";
 import type { ModelView } from "./ModelView";
 import type { NoticeView } from "./NoticeView";
+import type { QuestionView } from "./QuestionView";
 import type { ServerView } from "./ServerView";
 import type { Settings } from "./Settings";
 
@@ -44,4 +45,8 @@ settings: Settings,
 /**
  * Problems that are still true, such as a database that cannot be written.
  */
-notices: Array<NoticeView>, };
+notices: Array<NoticeView>, 
+/**
+ * What servers ask and nobody has answered, oldest first.
+ */
+questions: Array<QuestionView>, };

@@ -5,6 +5,7 @@ import type { Item } from "./Item";
 import type { LedgerRow } from "./LedgerRow";
 import type { ModelView } from "./ModelView";
 import type { NoticeView } from "./NoticeView";
+import type { QuestionView } from "./QuestionView";
 import type { ScriptLine } from "./ScriptLine";
 import type { ServerView } from "./ServerView";
 import type { Settings } from "./Settings";
@@ -13,4 +14,4 @@ import type { TurnView } from "./TurnView";
 /**
  * Something that the window should show.
  */
-export type UiEvent = { "type": "server_changed", server: ServerView, } | { "type": "server_removed", server_id: string, } | { "type": "conversation_changed", summary: ConversationSummary, } | { "type": "conversation_removed", conversation_id: string, } | { "type": "item_changed", conversation_id: string, item: Item, } | { "type": "item_removed", conversation_id: string, item_id: string, } | { "type": "text_appended", conversation_id: string, item_id: string, offset: number, text: string, } | { "type": "turn_changed", conversation_id: string, turn: TurnView, } | { "type": "ledger_appended", conversation_id: string, rows: Array<LedgerRow>, } | { "type": "exchange_changed", conversation_id: string, exchange: ExchangeView, } | { "type": "script_output", run_id: string, line: ScriptLine, } | { "type": "models_changed", models: Array<ModelView>, } | { "type": "settings_changed", settings: Settings, } | { "type": "notice_raised", notice: NoticeView, } | { "type": "notice_cleared", notice_id: string, } | { "type": "view_message", view_id: string, message_json: string, };
+export type UiEvent = { "type": "server_changed", server: ServerView, } | { "type": "server_removed", server_id: string, } | { "type": "conversation_changed", summary: ConversationSummary, } | { "type": "conversation_removed", conversation_id: string, } | { "type": "item_changed", conversation_id: string, item: Item, } | { "type": "item_removed", conversation_id: string, item_id: string, } | { "type": "text_appended", conversation_id: string, item_id: string, offset: number, text: string, } | { "type": "turn_changed", conversation_id: string, turn: TurnView, } | { "type": "ledger_appended", conversation_id: string, rows: Array<LedgerRow>, } | { "type": "exchange_changed", conversation_id: string, exchange: ExchangeView, } | { "type": "script_output", run_id: string, line: ScriptLine, } | { "type": "models_changed", models: Array<ModelView>, } | { "type": "settings_changed", settings: Settings, } | { "type": "notice_raised", notice: NoticeView, } | { "type": "question_asked", question: QuestionView, } | { "type": "question_gone", question_id: string, } | { "type": "notice_cleared", notice_id: string, } | { "type": "view_message", view_id: string, message_json: string, };

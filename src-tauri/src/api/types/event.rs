@@ -4,7 +4,8 @@ use serde::Serialize;
 use ts_rs::TS;
 
 use super::{
-    ConversationSummary, ExchangeView, Item, LedgerRow, ModelView, ScriptLine, ServerView, Settings, TurnView,
+    ConversationSummary, ExchangeView, Item, LedgerRow, ModelView, QuestionView, ScriptLine, ServerView,
+    Settings, TurnView,
 };
 
 /// Everything the window needs to draw its first frame.
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub settings: Settings,
     /// Problems that are still true, such as a database that cannot be written.
     pub notices: Vec<NoticeView>,
+    /// What servers ask and nobody has answered, oldest first.
+    pub questions: Vec<QuestionView>,
 }
 
 /// A batch of events, in order and without gaps.
@@ -77,6 +80,10 @@ pub enum UiEvent {
     SettingsChanged { settings: Settings },
     /// Something to tell the user.
     NoticeRaised { notice: NoticeView },
+    /// A server asks the person something.
+    QuestionAsked { question: QuestionView },
+    /// A question no longer waits.
+    QuestionGone { question_id: String },
     /// A notice is no longer true.
     NoticeCleared { notice_id: String },
     /// The host asks a live View to show something, such as a fresh result.

@@ -57,7 +57,7 @@ pub enum Asked {
 #[derive(Debug, Clone, PartialEq)]
 pub enum QuestionAnswer {
     /// Agrees; with what was filled in, an object as JSON.
-    Accept(Option<RawJson>),
+    Accept(Option<String>),
     /// Says no.
     Decline,
     /// Goes away.
@@ -150,12 +150,14 @@ impl Host {
 }
 
 /// Checks what was filled in.
-fn filled(
-    schema: Option<&RawJson>,
-    content: Option<RawJson>,
-) -> Result<Option<serde_json::Value>, HostError> {
+fn filled(schema: Option<&RawJson>, content: Option<String>) -> Result<Option<serde_json::Value>, HostError> {
     let Some(schema) = schema else { return Ok(None) };
-    let content = content.unwrap_or_else(|| serde_json::json!({}).into());
+    let content = RawJson::parse(content.unwrap_or_else(|| "{}".to_owned()))
+        .ok()
+        .filter(RawJson::is_object)
+        .ok_or_else(|| {
+            HostError::new("What was filled in is no object.", "Nothing was sent.", "Try again.")
+        })?;
     match Compiled::new(schema).check(&content) {
         // A schema that cannot be checked does not hold the person up; the server checks again.
         Verdict::Fits | Verdict::NotChecked(_) => Ok(Some(content.to_value())),
