@@ -154,6 +154,10 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.callTool(conversation_id, tool);
       return null;
     },
+    answer_question({ question_id }) {
+      world.emit({ type: "question_gone", question_id });
+      return null;
+    },
     cancel_call({ call_id }) {
       turns.cancel(call_id);
       return null;
@@ -308,6 +312,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         models,
         settings,
         notices: [],
+        questions: [],
       };
       return snapshot;
     },

@@ -21,6 +21,7 @@ function start(): AppState {
     models: demoModels(),
     settings: { theme: "system", omit_fallback_selection: false, decline_schemaless: false, tour_done: true },
     notices: [],
+    questions: [],
   });
   return withConversation(state, { ...first, items: [], ledger: [], exchanges: [] });
 }
@@ -176,6 +177,13 @@ describe("what belongs to a conversation", () => {
 });
 
 describe("the rest", () => {
+  it("keeps questions until they are gone", () => {
+    const question = { id: "q", server_name: "S", asked: { kind: "url" as const, message: "m", url: "https://a.b/", host: "a.b" } };
+    const asked = reduce(start(), { type: "question_asked", question });
+    expect(asked.questions).toEqual([question]);
+    expect(reduce(asked, { type: "question_gone", question_id: "q" }).questions).toEqual([]);
+  });
+
   it("replaces servers, raises and clears notices", () => {
     const server = { ...demoServers()[0]!, state: { kind: "off" } as const };
     const notice = { id: "n", level: "error", what: "w", safe: "s", todo: "t" } as const;

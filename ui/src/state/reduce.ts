@@ -4,6 +4,7 @@ import type { Item } from "../bindings/Item";
 import type { LedgerRow } from "../bindings/LedgerRow";
 import type { ModelView } from "../bindings/ModelView";
 import type { NoticeView } from "../bindings/NoticeView";
+import type { QuestionView } from "../bindings/QuestionView";
 import type { ScriptLine } from "../bindings/ScriptLine";
 import type { ServerView } from "../bindings/ServerView";
 import type { Settings } from "../bindings/Settings";
@@ -27,6 +28,8 @@ export interface AppState {
   readonly models: readonly ModelView[];
   readonly settings: Settings;
   readonly notices: readonly NoticeView[];
+  /** What servers ask, oldest first. */
+  readonly questions: readonly QuestionView[];
   /** The conversations that were opened, whole, by id. */
   readonly open: Readonly<Record<string, ConversationView>>;
   /** What scripts wrote, by run. */
@@ -45,6 +48,7 @@ export function fromSnapshot(snapshot: Snapshot): AppState {
     models: snapshot.models,
     settings: snapshot.settings,
     notices: snapshot.notices,
+    questions: snapshot.questions,
     open: {},
     scripts: {},
   };
@@ -112,6 +116,10 @@ export function reduce(state: AppState, event: UiEvent): AppState {
       return { ...state, models: event.models };
     case "settings_changed":
       return { ...state, settings: event.settings };
+    case "question_asked":
+      return { ...state, questions: replaceOrAppend(state.questions, event.question) };
+    case "question_gone":
+      return { ...state, questions: state.questions.filter((it) => it.id !== event.question_id) };
     case "notice_raised":
       return { ...state, notices: replaceOrAppend(state.notices, event.notice) };
     case "notice_cleared":

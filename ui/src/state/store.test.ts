@@ -34,6 +34,7 @@ function quietHost() {
         models: [],
         settings: { theme: "system", omit_fallback_selection: false, decline_schemaless: false, tour_done: true },
         notices: [],
+        questions: [],
       };
     },
   };

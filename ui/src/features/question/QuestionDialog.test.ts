@@ -1,0 +1,64 @@
+import { render, screen } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import type { QuestionView } from "../../bindings/QuestionView";
+import { fakePlatform } from "../../platform/fake";
+import { Store } from "../../state/store.svelte";
+import QuestionStage from "./QuestionStage.test.svelte";
+
+const FORM: QuestionView = {
+  id: "q1",
+  server_name: "Weather",
+  asked: {
+    kind: "form",
+    message: "Which region?",
+    fields: [
+      { name: "region", title: "Region", description: "As on the map", required: true, input: { kind: "text", format: null, max: 20 }, default_json: null },
+      { name: "alerts", title: "Alerts", description: null, required: false, input: { kind: "switch" }, default_json: "true" },
+    ],
+  },
+};
+
+async function stage(question: QuestionView) {
+  const store = new Store(fakePlatform({ now: () => 1, stepMs: 1 }));
+  await store.start();
+  const rpc = vi.spyOn(store, "rpc").mockResolvedValue(null as never);
+  render(QuestionStage, { store, question });
+  return rpc;
+}
+
+describe("a server's question", () => {
+  it("says who asks, and sends what was filled in only when it is whole", async () => {
+    const rpc = await stage(FORM);
+    expect(screen.getByRole("heading", { name: "Weather asks" })).toBeTruthy();
+    await userEvent.click(screen.getByTestId("question-send"));
+    expect(screen.getByRole("alert").textContent).toBe("This is needed.");
+    expect(rpc).not.toHaveBeenCalled();
+    await userEvent.type(screen.getByRole("textbox", { name: "Region" }), "eu{Enter}");
+    expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", {
+      question_id: "q1",
+      action: "accept",
+      content_json: '{"region":"eu","alerts":true}',
+    });
+  });
+
+  it("is declined with a button and cancelled with Esc", async () => {
+    let rpc = await stage(FORM);
+    await userEvent.click(screen.getByTestId("question-decline"));
+    expect(rpc).toHaveBeenCalledWith("answer_question", { question_id: "q1", action: "decline", content_json: null });
+    document.body.innerHTML = "";
+    rpc = await stage({ ...FORM, id: "q2" });
+    await userEvent.keyboard("{Escape}");
+    expect(rpc).toHaveBeenCalledWith("answer_question", { question_id: "q2", action: "cancel", content_json: null });
+  });
+
+  it("shows the whole address and its host before anything opens", async () => {
+    const url = "https://example.com.evil.test/in?a=1";
+    const rpc = await stage({ id: "q3", server_name: "Weather", asked: { kind: "url", message: "Sign in", url, host: "example.com.evil.test" } });
+    expect(screen.getByTestId("question-url").textContent).toBe(url);
+    expect(screen.getByText("example.com.evil.test")).toBeTruthy();
+    expect(rpc).not.toHaveBeenCalled();
+    await userEvent.click(screen.getByTestId("question-open"));
+    expect(rpc.mock.calls.map((it) => it[0])).toEqual(["open_link", "answer_question"]);
+  });
+});
