@@ -5,6 +5,7 @@
 
 mod call;
 mod chat;
+mod check;
 mod demo;
 mod report;
 mod script;
@@ -50,6 +51,7 @@ enum Command {
     Tools(tools::Options),
     Call(call::Options),
     Chat(chat::Options),
+    Check(Box<check::Options>),
     Script(script::Options),
     /// Serve the sample tools over standard input and output
     SampleServer(usher_sample_server::Options),
@@ -76,6 +78,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Tools(options)) => runtime.block_on(Box::pin(tools::run(options, &global))),
         Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
         Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
+        Some(Command::Check(options)) => runtime.block_on(Box::pin(check::run(*options, &global))),
         Some(Command::Script(options)) => runtime.block_on(Box::pin(script::run(options, &global))),
     };
     // A thread that reads the terminal for an answer cannot be interrupted and must not keep the process.

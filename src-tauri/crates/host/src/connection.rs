@@ -11,6 +11,7 @@ mod event;
 mod http;
 mod line;
 mod opening;
+mod probing;
 mod process;
 mod prompts;
 mod question;
@@ -68,6 +69,7 @@ pub use self::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
     },
     opening::Greeting,
+    probing::Oddities,
     prompts::{Completing, Completion, Prompt, PromptArgument},
     question::{Answer, Ask, Elicited, Offers, Question, Root},
     resources::ResourceTemplate,

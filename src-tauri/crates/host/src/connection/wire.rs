@@ -62,6 +62,8 @@ pub(super) struct Wire {
     answered: mpsc::UnboundedSender<i64>,
     events: EventSender,
     noise: AtomicU64,
+    not_utf8: AtomicU64,
+    unasked: AtomicU64,
     own_requests: AtomicI64,
     closing: CancellationToken,
     offers: Offers,
@@ -127,6 +129,8 @@ impl Wire {
             answered,
             events,
             noise: AtomicU64::new(0),
+            not_utf8: AtomicU64::new(0),
+            unasked: AtomicU64::new(0),
             own_requests: AtomicI64::new(1),
             closing,
             offers,
@@ -154,6 +158,16 @@ impl Wire {
     /// How many lines on stdout were not messages.
     pub(super) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
+    }
+
+    /// How many lines were not UTF-8.
+    pub(super) fn not_utf8(&self) -> u64 {
+        self.not_utf8.load(Ordering::Relaxed)
+    }
+
+    /// How many answers came for requests that were not under way.
+    pub(super) fn unasked(&self) -> u64 {
+        self.unasked.load(Ordering::Relaxed)
     }
 
     /// Sends a request outside of rmcp: those that find the revision, and those that stay open. Gives its identifier.
@@ -300,6 +314,7 @@ impl Wire {
             Ok(text) => text,
             Err(error) => {
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                self.not_utf8.fetch_add(1, Ordering::Relaxed);
                 if whole {
                     self.events.defect(format!(
                         "A line of {length} bytes is not UTF-8; what could not be read became U+FFFD."
@@ -393,9 +408,11 @@ impl Wire {
         let found = number(id).and_then(|id| self.with(|it| it.waiting.remove(&id)).map(|it| (id, it)));
         match found {
             Some((id, waiting)) => self.finish(id, waiting, reply),
-            None => self
-                .events
-                .defect("An answer came for a request that is not under way (late or twice); ignored."),
+            None => {
+                self.unasked.fetch_add(1, Ordering::Relaxed);
+                self.events
+                    .defect("An answer came for a request that is not under way (late or twice); ignored.");
+            }
         }
     }
 

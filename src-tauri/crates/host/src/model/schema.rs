@@ -16,7 +16,7 @@ pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 48;
 
 /// Keywords that providers refuse at the root.
-const ROOT_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+pub(super) const ROOT_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
 
 /// An input schema as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -383,6 +383,28 @@ fn check_children(key: &str, value: &Value, pointer: &mut String, depth: usize) 
         _ => {}
     }
     Ok(())
+}
+
+/// Visits a schema and those in it, with their depth.
+pub(super) fn each_schema(
+    schema: &Value,
+    depth: usize,
+    visit: &mut dyn FnMut(&serde_json::Map<String, Value>, usize),
+) {
+    let Some(map) = schema.as_object().filter(|_| depth <= MAX_DEPTH) else { return };
+    visit(map, depth);
+    for (key, value) in map {
+        match value {
+            Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                named.values().for_each(|it| each_schema(it, depth + 1, visit));
+            }
+            Value::Array(list) if LISTED.contains(&key.as_str()) || key == "items" => {
+                list.iter().for_each(|it| each_schema(it, depth + 1, visit));
+            }
+            other if ONE.contains(&key.as_str()) => each_schema(other, depth + 1, visit),
+            _ => {}
+        }
+    }
 }
 
 fn invalid(pointer: &str, key: &str, problem: &'static str) -> SchemaRefusal {

@@ -1,0 +1,236 @@
+//! Whether a server keeps its contract: judgements over declarations and results that somebody else collected.
+//!
+//! [`outputs`] judges servers that direct outputs to audiences (S01 to S12 and S14 of the audience-routing proposal), [`legacy`] the seven
+//! defects of structured content that produce no error message, [`arguments`] what a tool may be called with, and [`pasted`] one result
+//! and one schema without a server. What [`crate::declaration`], [`crate::routing`] and [`crate::validation`] find is not judged again:
+//! a [`Finding`] names the host's rule that found it. Deliberately absent: calls, and the order in which they are made.
+
+pub mod arguments;
+pub mod legacy;
+pub mod outputs;
+pub mod pasted;
+
+use std::{collections::BTreeSet, fmt};
+
+use serde::{Deserialize, Serialize, Serializer};
+use usher_protocol::Rule;
+
+macro_rules! numbered {
+    ($(#[$about:meta])* $name:ident { $($id:ident $text:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $(#[doc = $text] $id,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$id),*];
+
+            fn id(self) -> &'static str {
+                match self { $(Self::$id => stringify!($id),)* }
+            }
+
+            fn text(self) -> &'static str {
+                match self { $(Self::$id => $text,)* }
+            }
+        }
+    };
+}
+
+numbered! {
+    /// The seven defects of structured content that produce no error message (2025-11-25 server/tools, "Structured Content").
+    Legacy {
+        L1 "A tool that declares an outputSchema answers with structuredContent.",
+        L2 "structuredContent fits the declared outputSchema.",
+        L3 "A field has the same type in a normal, an empty and a failing call.",
+        L4 "content is not empty.",
+        L5 "(should) The text of content carries the same data as structuredContent.",
+        L6 "(should) A failed operation is a result with isError, not a JSON-RPC error.",
+        L7 "outputSchema describes structuredContent, not the result around it.",
+    }
+}
+
+numbered! {
+    /// What every server owes, whatever its tools are.
+    Wire {
+        W1 "stdout carries whole messages, one a line, and nothing else.",
+        W2 "Messages are UTF-8.",
+        W3 "Each request is answered.",
+        W4 "The server runs until it is asked to end.",
+        W5 "(should) A request that was cancelled is not answered.",
+        W6 "A request that the server does not know is answered with an error.",
+        W7 "Declarations and results have the shape of the revision.",
+    }
+}
+
+/// Something that a server owes, by the number that reports name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Check {
+    /// A requirement of the proposal for servers, S01 to S14.
+    Server(Rule),
+    /// One of the seven.
+    Legacy(Legacy),
+    /// What every server owes.
+    Wire(Wire),
+}
+
+impl Check {
+    /// Its number, such as `S07`, `L2` or `W1`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Server(rule) => rule.id(),
+            Self::Legacy(it) => it.id(),
+            Self::Wire(it) => it.id(),
+        }
+    }
+
+    /// What is owed, in a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Server(rule) => rule.text(),
+            Self::Legacy(it) => it.text(),
+            Self::Wire(it) => it.text(),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+impl Serialize for Check {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// The specification says SHOULD, or the finding rests on a reading of words.
+    Advice,
+    /// The contract is broken.
+    Broken,
+}
+
+/// What was looked at when something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Case {
+    /// The declaration.
+    Declaration,
+    /// A call that gives something.
+    Normal,
+    /// A call that finds nothing.
+    Empty,
+    /// A call that fails.
+    Failing,
+    /// A call that asks for no outputs.
+    Fallback,
+    /// A call whose selection must be refused.
+    Refusal,
+    /// A declaration or a call under an earlier revision.
+    Projection,
+    /// The process and its stream.
+    Process,
+}
+
+impl Case {
+    /// The case in a few words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Declaration => "declaration",
+            Self::Normal => "normal call",
+            Self::Empty => "empty call",
+            Self::Failing => "failing call",
+            Self::Fallback => "call without a selection",
+            Self::Refusal => "call with a wrong selection",
+            Self::Projection => "earlier revision",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// A server does not keep something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it owes.
+    pub check: Check,
+    /// How much that weighs.
+    pub level: Level,
+    /// Where it showed.
+    pub case: Case,
+    /// The host's rule that found it, where a host has one.
+    pub by: Option<Rule>,
+    /// What is wrong, for people. Quotes the server.
+    pub text: String,
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Every check that had something to look at; one without a finding is kept.
+    pub looked: BTreeSet<Check>,
+    /// What is not kept.
+    pub findings: Vec<Finding>,
+}
+
+impl Judgement {
+    /// Notes that a check had something to look at.
+    pub fn look(&mut self, check: Check) {
+        self.looked.insert(check);
+    }
+
+    /// Notes that a check is not kept.
+    pub fn find(
+        &mut self,
+        check: Check,
+        level: Level,
+        case: Case,
+        by: Option<Rule>,
+        text: impl Into<String>,
+    ) {
+        self.looked.insert(check);
+        let finding = Finding { check, level, case, by, text: text.into() };
+        // The same defect in many calls is one finding.
+        if !self.findings.iter().any(|it| it.check == check && it.text == finding.text) {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Takes over another.
+    pub fn add(&mut self, other: Self) {
+        self.looked.extend(other.looked);
+        for Finding { check, level, case, by, text } in other.findings {
+            self.find(check, level, case, by, text);
+        }
+    }
+
+    /// Whether a check was found to be not kept.
+    pub fn finds(&self, check: Check) -> bool {
+        self.findings.iter().any(|it| it.check == check)
+    }
+
+    /// Makes findings that only repeat another one part of it: with a selection that is answered wrongly (S04), a call without one
+    /// (S05) and one that fails (S10) are answered wrongly for the same reason; and a payload that is not the variant's (S07, S04) makes
+    /// its projection (S12) wrong too.
+    pub fn fold(&mut self) {
+        let s = Check::Server;
+        let broken = |it: &Self, rules: &[Rule]| rules.iter().any(|rule| it.finds(s(*rule)));
+        if broken(self, &[Rule::S04]) {
+            let again: Vec<Finding> = std::mem::take(&mut self.findings);
+            for finding in again {
+                let repeats = finding.check == s(Rule::S05) || finding.check == s(Rule::S10);
+                let check = if repeats { s(Rule::S04) } else { finding.check };
+                self.find(check, finding.level, finding.case, finding.by, finding.text);
+            }
+        }
+        if broken(self, &[Rule::S02, Rule::S04, Rule::S05, Rule::S07]) {
+            self.findings.retain(|it| it.check != s(Rule::S12));
+        }
+    }
+}

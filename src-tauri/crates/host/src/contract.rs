@@ -1,0 +1,74 @@
+//! Makes the calls that show whether a server keeps its contract, and gathers what the engine judges of them.
+//!
+//! A tool is called with what its own declaration offers, or with what the caller gives, and not at all if it warns and was not allowed.
+//! What was not looked at is in the [`Report`] with the reason, and is no pass. Deliberately absent: judgements, which are the engine's,
+//! and models: it stands on [`crate::connection`] alone.
+
+mod report;
+mod run;
+mod tools;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use usher_protocol::{RawJson, model::Tool};
+
+pub use self::report::{Report, Status, ToolReport, Verdict};
+use self::run::Run;
+use crate::connection::{ConnectError, ConnectionOptions, ServerSpec};
+
+/// Asks a person for a tool's arguments; the text says what is missing. `None` is no answer.
+pub type AskArguments = Arc<dyn Fn(Tool, String) -> BoxFuture<'static, Option<RawJson>> + Send + Sync>;
+
+/// How a server is checked.
+#[derive(Clone)]
+pub struct CheckOptions {
+    /// How it is spoken to; `newest` chooses the revision that is checked.
+    pub connection: ConnectionOptions,
+    /// Only these tools; all of them if empty.
+    pub only: BTreeSet<String>,
+    /// The arguments that the caller gives.
+    pub given: BTreeMap<String, Given>,
+    /// The tools that are called although they warn; `*` for all of them.
+    pub allowed: BTreeSet<String>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Who is asked for arguments that a declaration does not offer.
+    pub ask: Option<AskArguments>,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self {
+            connection: ConnectionOptions::default(),
+            only: BTreeSet::new(),
+            given: BTreeMap::new(),
+            allowed: BTreeSet::new(),
+            timeout: Duration::from_secs(30),
+            ask: None,
+        }
+    }
+}
+
+/// The arguments that a caller gives for one tool, each an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given {
+    /// For a call that gives something.
+    pub normal: Option<RawJson>,
+    /// For a call that finds nothing.
+    pub empty: Option<RawJson>,
+    /// For a call that fails.
+    pub failing: Option<RawJson>,
+}
+
+/// Checks a server, from its start to its end.
+///
+/// # Errors
+/// It could not be connected; nothing was checked.
+pub async fn check(spec: &ServerSpec, options: &CheckOptions) -> Result<Report, ConnectError> {
+    Run::open(spec, options).await?.check().await
+}

@@ -1,0 +1,101 @@
+//! What a check came to: for each tool and for the server as a whole, each requirement with its state.
+
+use serde::Serialize;
+use usher_engine::contract::{Check, Finding, Judgement, Level};
+use usher_protocol::model::Tool;
+
+/// What was found of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// What the server calls itself.
+    pub server: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The revision that was checked.
+    pub revision: String,
+    /// An earlier revision whose projections were checked as well.
+    pub projected: Option<String>,
+    /// What concerns no tool alone.
+    pub whole: Vec<Verdict>,
+    /// The declarations that could be read, as they came.
+    #[serde(skip)]
+    pub declared: Vec<Tool>,
+    /// Each tool.
+    pub tools: Vec<ToolReport>,
+}
+
+/// What was found of one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolReport {
+    /// Its name.
+    pub name: String,
+    /// How often it was called.
+    pub calls: u32,
+    /// Why it was not called, if it was not.
+    pub skipped: Option<String>,
+    /// What could not be reached, for people.
+    pub notes: Vec<String>,
+    /// Each requirement.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// The state of one requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// The requirement.
+    pub check: Check,
+    /// What was found, in one word.
+    pub status: Status,
+    /// What is not kept.
+    pub findings: Vec<Finding>,
+}
+
+/// The state of a requirement in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing that was done shows it; no pass.
+    NotChecked,
+    /// It was looked at, and kept.
+    Kept,
+    /// A recommendation is not kept.
+    Advice,
+    /// It is broken.
+    Broken,
+}
+
+impl Report {
+    /// Everything that is not kept, with the tool that it concerns.
+    pub fn findings(&self) -> impl Iterator<Item = (Option<&str>, &Finding)> {
+        let of_tools = self.tools.iter().flat_map(|tool| tool.verdicts.iter().map(move |it| (Some(tool), it)));
+        let all = self.whole.iter().map(|it| (None, it)).chain(of_tools);
+        all.flat_map(|(tool, it)| it.findings.iter().map(move |found| (tool.map(|it| it.name.as_str()), found)))
+    }
+
+    /// Whether the server broke its contract; with `strict` also whether a recommendation is not kept.
+    pub fn is_broken(&self, strict: bool) -> bool {
+        self.findings().any(|(_, it)| strict || it.level == Level::Broken)
+    }
+}
+
+impl Verdict {
+    /// The states of these requirements, in their order, and of whatever else was found.
+    pub(super) fn list(applicable: &[Check], judgement: Judgement) -> Vec<Self> {
+        let mut checks: Vec<Check> = applicable.to_vec();
+        checks.extend(judgement.findings.iter().map(|it| it.check));
+        checks.sort_unstable();
+        checks.dedup();
+        let of = |check: Check| {
+            let findings: Vec<Finding> =
+                judgement.findings.iter().filter(|it| it.check == check).cloned().collect();
+            let status = match findings.iter().map(|it| it.level).max() {
+                Some(Level::Broken) => Status::Broken,
+                Some(Level::Advice) => Status::Advice,
+                None if judgement.looked.contains(&check) => Status::Kept,
+                None => Status::NotChecked,
+            };
+            Self { check, status, findings }
+        };
+        checks.into_iter().map(of).collect()
+    }
+}

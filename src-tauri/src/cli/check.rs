@@ -1,0 +1,280 @@
+//! `usher check`: whether a server keeps its contract, for a terminal, for programs and for CI; and one pasted result without a server.
+
+mod junit;
+mod table;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Args;
+use serde::Serialize;
+use usher_engine::contract::{Finding, Level, arguments, pasted};
+use usher_host::{
+    connection::{ConnectionOptions, HttpSpec, ServerSpec, StdioSpec},
+    contract::{self, AskArguments, CheckOptions, Given, Report},
+    conversation::StoredSpec,
+    model::{Portability, Provider, portability},
+};
+use usher_protocol::{RawJson, Revision, model::Tool};
+
+use super::{
+    Global,
+    session::{Approval, Exit, Failure, Place, Session},
+    terminal::{Paint, clean, clean_line, err, out},
+};
+
+/// Check whether a server keeps the contract that it declares
+///
+/// Each tool is called with the examples, defaults and enumerations of its own schema. A tool that warns by its
+/// annotations or its name is not called; the report says so, and it is no pass.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "usher check [OPTIONS] SERVER\n       usher check [OPTIONS] --url URL\n       usher check [OPTIONS] -- CMD [ARG]...\n       usher check --result FILE --schema FILE"
+)]
+pub(super) struct Options {
+    /// A configured server
+    #[arg(conflicts_with_all = ["command", "url", "result"])]
+    server: Option<String>,
+    /// The address of a server that is spoken to over HTTP
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "result"])]
+    url: Option<String>,
+    /// A header for the address, such as 'Authorization: Bearer …'; may be given more than once
+    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    header: Vec<String>,
+    /// The newest revision that is offered; otherwise the newest that there is
+    #[arg(long, value_name = "REVISION")]
+    revision: Option<Revision>,
+    /// Check only this tool; may be given more than once
+    #[arg(long, value_name = "TOOL")]
+    tool: Vec<String>,
+    /// The arguments of a call that gives something
+    #[arg(long, value_name = "TOOL=JSON")]
+    args: Vec<String>,
+    /// The arguments of a call that finds nothing
+    #[arg(long, value_name = "TOOL=JSON")]
+    empty_args: Vec<String>,
+    /// The arguments of a call that fails
+    #[arg(long, value_name = "TOOL=JSON")]
+    error_args: Vec<String>,
+    /// Call this tool although it warns; '*' for all of them
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+    /// How long one call may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    timeout: u64,
+    /// Let recommendations decide the exit code as well
+    #[arg(long)]
+    strict: bool,
+    /// Never ask for arguments
+    #[arg(long)]
+    no_ask: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a JUnit report for CI
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Validate this result, or a whole response, instead of a server; '-' for standard input
+    #[arg(long, value_name = "FILE", requires = "schema", conflicts_with = "command")]
+    result: Option<PathBuf>,
+    /// The schema that the result should fit
+    #[arg(long, value_name = "FILE", requires = "result")]
+    schema: Option<PathBuf>,
+    /// The command of a server that is started for this
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// A report, and what providers make of the tools' input schemas.
+#[derive(Debug, Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    report: Report,
+    portability: Vec<ToolPortability>,
+}
+
+/// What providers make of one tool's input schema.
+#[derive(Debug, Serialize)]
+struct ToolPortability {
+    tool: String,
+    providers: BTreeMap<Provider, Portability>,
+}
+
+/// Checks it.
+pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
+    if let (Some(result), Some(schema)) = (&options.result, &options.schema) {
+        return paste(result, schema, &options);
+    }
+    let spec = spec(&options, global).await?;
+    let checking = CheckOptions {
+        connection: ConnectionOptions {
+            newest: options.revision.unwrap_or(Revision::NEWEST),
+            ..ConnectionOptions::default()
+        },
+        only: options.tool.iter().cloned().collect(),
+        given: given(&options)?,
+        allowed: options.allow.iter().cloned().collect::<BTreeSet<_>>(),
+        timeout: Duration::from_secs(options.timeout.max(1)),
+        ask: can_ask(&options).then(asking),
+    };
+    let report = tokio::select! {
+        checked = contract::check(&spec, &checking) => checked.map_err(|error| {
+            Failure::new(Exit::Unreachable, format!("{error}\n{}", error.todo()))
+        })?,
+        interrupted = tokio::signal::ctrl_c() => {
+            let _heard = interrupted;
+            return Err(Failure::new(Exit::Interrupted, "Interrupted."));
+        }
+    };
+    if let Some(missing) = options.tool.iter().find(|it| !report.tools.iter().any(|tool| tool.name == **it)) {
+        return Err(Failure::usage(format!("The server has no tool {missing:?}.")));
+    }
+    let is_wanted = |it: &&Tool| options.tool.is_empty() || options.tool.contains(&it.name);
+    let portability = report.declared.iter().filter(is_wanted).map(|it| ToolPortability {
+        tool: it.name.clone(),
+        providers: portability(&it.input_schema),
+    });
+    let portability = portability.collect();
+    let whole = Whole { report, portability };
+    if let Some(path) = &options.junit {
+        write(path, &junit::text(&whole.report, options.strict))?;
+    }
+    if options.json {
+        out(&json(&whole)?);
+    } else {
+        out(&table::text(&whole, Paint::of_stdout(false)));
+    }
+    Ok(if whole.report.is_broken(options.strict) { Exit::Broken } else { Exit::Fine })
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|it| it + "\n").map_err(|error| Failure::new(Exit::Broken, error.to_string()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::usage(format!("{} could not be written: {error}.", path.display())))
+}
+
+/// The server that the command line means.
+async fn spec(options: &Options, global: &Global) -> Result<ServerSpec, Failure> {
+    if let Some(url) = &options.url {
+        let headers = options.header.iter().map(|it| {
+            let split = it.split_once(':').map(|it| (it.0.trim().to_owned(), it.1.trim().to_owned()));
+            split.ok_or_else(|| Failure::usage(format!("--header {it:?} is not NAME: VALUE.")))
+        });
+        let headers = headers.collect::<Result<_, _>>()?;
+        return Ok(HttpSpec { url: url.clone(), headers }.into());
+    }
+    if let [program, args @ ..] = options.command.as_slice() {
+        let spec = StdioSpec { command: program.clone(), args: args.to_vec(), ..StdioSpec::default() };
+        return Ok(spec.into());
+    }
+    let Some(name) = &options.server else {
+        return Err(Failure::usage("Name a server, or give --url URL, or a command after --."));
+    };
+    configured(name, global).await
+}
+
+/// A configured server, as the window would start it. The host is asked for it and closed before the check starts one of its own.
+async fn configured(name: &str, global: &Global) -> Result<ServerSpec, Failure> {
+    let consumers = usher_engine::selection::Consumers::WINDOW;
+    let session = Session::open(Place::Folder(global.data.clone()), consumers, Approval::Ask).await?;
+    let found = session.find(name);
+    session.close().await;
+    let StoredSpec { command, args, env, built_in } = found?.spec;
+    // The sample server is this very program, wherever it is now.
+    let command = if built_in { super::session::own_program() } else { command };
+    Ok(StdioSpec { command, args, env, cwd: None }.into())
+}
+
+fn given(options: &Options) -> Result<BTreeMap<String, Given>, Failure> {
+    let mut all: BTreeMap<String, Given> = BTreeMap::new();
+    type Set = fn(&mut Given, RawJson);
+    let sets: [(&[String], &str, Set); 3] = [
+        (&options.args, "--args", |it, value| it.normal = Some(value)),
+        (&options.empty_args, "--empty-args", |it, value| it.empty = Some(value)),
+        (&options.error_args, "--error-args", |it, value| it.failing = Some(value)),
+    ];
+    for (texts, option, set) in sets {
+        for text in texts {
+            let split = text.split_once('=');
+            let read = split.and_then(|(tool, json)| Some((tool, RawJson::parse(json).ok()?)));
+            let Some((tool, value)) = read.filter(|it| it.1.is_object()) else {
+                let example = "'search={\"query\": \"Globex\"}'";
+                return Err(Failure::usage(format!("{option} is not TOOL=JSON, such as {example}.")));
+            };
+            set(all.entry(tool.to_owned()).or_default(), value);
+        }
+    }
+    Ok(all)
+}
+
+fn can_ask(options: &Options) -> bool {
+    !options.no_ask && !options.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks the person at the terminal; an empty line skips the tool.
+fn asking() -> AskArguments {
+    Arc::new(|tool: Tool, why: String| {
+        Box::pin(async move {
+            let read = tokio::task::spawn_blocking(move || question(&tool, &why)).await;
+            read.ok().flatten()
+        })
+    })
+}
+
+fn question(tool: &Tool, why: &str) -> Option<RawJson> {
+    let name = clean_line(&tool.name);
+    err(&format!("{name}: {}.\n{}\n", clean_line(why), clean(tool.input_schema.get())));
+    loop {
+        err(&format!("Arguments for {name} as JSON, or nothing to skip it: "));
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).ok()?;
+        if line.trim().is_empty() {
+            return None;
+        }
+        match RawJson::parse(line.trim()) {
+            Ok(value) if value.is_object() && arguments::fits(tool, &value) => return Some(value),
+            Ok(value) if value.is_object() => err("That does not fit the tool's input schema.\n"),
+            Ok(_) | Err(_) => err("That is not a JSON object.\n"),
+        }
+    }
+}
+
+/// What was pasted, judged.
+#[derive(Debug, Serialize)]
+struct Pasted {
+    shape: pasted::Shape,
+    looked: Vec<&'static str>,
+    findings: Vec<Finding>,
+}
+
+fn paste(result: &Path, schema: &Path, options: &Options) -> Result<Exit, Failure> {
+    let (shape, judgement) = pasted::judge(&read(result)?, &read(schema)?);
+    let broken = judgement.findings.iter().any(|it| options.strict || it.level == Level::Broken);
+    let pasted = Pasted {
+        shape,
+        looked: judgement.looked.iter().map(|it| it.id()).collect(),
+        findings: judgement.findings,
+    };
+    out(&if options.json { json(&pasted)? } else { table::pasted(&pasted, Paint::of_stdout(false)) });
+    Ok(if broken { Exit::Broken } else { Exit::Fine })
+}
+
+fn read(path: &Path) -> Result<RawJson, Failure> {
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let name = path.display();
+    let text = text.map_err(|error| Failure::usage(format!("{name} could not be read: {error}.")))?;
+    RawJson::parse(text.trim()).map_err(|error| Failure::usage(format!("{name} is not JSON: {error}.")))
+}

@@ -1,0 +1,129 @@
+//! A report for people.
+
+use std::fmt::Write;
+
+use usher_engine::contract::{Finding, Level};
+use usher_host::{
+    contract::{Status, ToolReport, Verdict},
+    model::Fate,
+};
+
+use super::{Pasted, ToolPortability, Whole};
+use crate::cli::terminal::{Paint, Tone, WIDTH, clean_line, wrap};
+
+/// Writes it.
+pub(super) fn text(whole: &Whole, paint: Paint) -> String {
+    let report = &whole.report;
+    let mut text = String::new();
+    let name = clean_line(report.server.as_deref().unwrap_or("The server"));
+    let version = clean_line(report.version.as_deref().unwrap_or_default());
+    let _ = writeln!(text, "{} {version}  {}", paint.tone(Tone::Strong, &name), report.revision);
+    if let Some(projected) = &report.projected {
+        let _ = writeln!(text, "Projections were checked under {projected} as well.");
+    }
+    text += "\n";
+    section(&mut text, "the server as a whole", &report.whole, paint);
+    for tool in &report.tools {
+        of_tool(&mut text, tool, paint);
+    }
+    let _ = writeln!(text, "\n{}", paint.rule("Input schemas"));
+    for it in &whole.portability {
+        schemas(&mut text, it, paint);
+    }
+    let count = |level| report.findings().filter(|it| it.1.level == level).count();
+    let skipped = report.tools.iter().filter(|it| it.skipped.is_some()).count();
+    let _ = writeln!(
+        text,
+        "\n{} broken, {} recommended, {skipped} of {} tools not called.",
+        count(Level::Broken),
+        count(Level::Advice),
+        report.tools.len()
+    );
+    text
+}
+
+fn of_tool(text: &mut String, tool: &ToolReport, paint: Paint) {
+    text.push('\n');
+    let calls = if tool.calls == 1 { "call" } else { "calls" };
+    let title = format!("{}, {} {calls}", clean_line(&tool.name), tool.calls);
+    section(text, &title, &tool.verdicts, paint);
+    let skipped = tool.skipped.iter().map(|it| format!("not called: {it}"));
+    for note in skipped.chain(tool.notes.iter().cloned()) {
+        for line in wrap(&clean_line(&note), WIDTH - 4) {
+            let _ = writeln!(text, "    {}", paint.tone(Tone::Faint, &line));
+        }
+    }
+}
+
+/// The requirements of a section: those that are kept in one line, those that are not with what was found.
+fn section(text: &mut String, title: &str, verdicts: &[Verdict], paint: Paint) {
+    let _ = writeln!(text, "{}", paint.tone(Tone::Strong, title));
+    for (status, word) in [(Status::Kept, "kept"), (Status::NotChecked, "not checked")] {
+        let ids: Vec<&str> =
+            verdicts.iter().filter(|it| it.status == status).map(|it| it.check.id()).collect();
+        if !ids.is_empty() {
+            let _ = writeln!(text, "  {word:<12} {}", ids.join(" "));
+        }
+    }
+    for verdict in verdicts {
+        findings(text, &verdict.findings, paint);
+    }
+}
+
+fn findings(text: &mut String, findings: &[Finding], paint: Paint) {
+    for finding in findings {
+        let (word, tone) = match finding.level {
+            Level::Broken => ("broken", Tone::Wrong),
+            Level::Advice => ("recommended", Tone::Other),
+        };
+        let by = finding.by.map_or_else(String::new, |it| format!(" ({it})"));
+        let head = format!("{word:<12} {}{by}", finding.check);
+        let _ = writeln!(text, "  {}", paint.tone(tone, &head));
+        let said = format!("{}: {}", finding.case.name(), clean_line(&finding.text));
+        for line in wrap(&said, WIDTH - 15) {
+            let _ = writeln!(text, "               {line}");
+        }
+    }
+}
+
+/// Providers that treat a schema alike are named together.
+fn schemas(text: &mut String, it: &ToolPortability, paint: Paint) {
+    let _ = writeln!(text, "{}", paint.tone(Tone::Strong, &clean_line(&it.tool)));
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for (provider, found) in &it.providers {
+        let mut parts = Vec::new();
+        for (fate, word) in
+            [(Fate::Refused, "refuses"), (Fate::Dropped, "drops"), (Fate::Hint, "does not enforce")]
+        {
+            let keywords: Vec<&str> =
+                found.keywords.iter().filter(|it| it.fate == fate).map(|it| it.keyword.as_str()).collect();
+            if !keywords.is_empty() {
+                parts.push(format!("{word} {}", clean_line(&keywords.join(", "))));
+            }
+        }
+        parts.extend(found.rewrites.iter().map(|it| format!("would be sent rewritten: {it}")));
+        parts.extend(found.refusal.iter().map(|it| format!("cannot be offered: {it}")));
+        let line = if parts.is_empty() { "takes it as it is".to_owned() } else { parts.join("; ") };
+        match said.iter_mut().find(|it| it.0 == line) {
+            Some((_, names)) => names.push(provider.name()),
+            None => said.push((line, vec![provider.name()])),
+        }
+    }
+    for (line, names) in said {
+        for line in wrap(&format!("{}: {}", names.join(", "), clean_line(&line)), WIDTH - 2) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+}
+
+/// Writes what a pasted result came to.
+pub(super) fn pasted(pasted: &Pasted, paint: Paint) -> String {
+    let mut text = String::new();
+    findings(&mut text, &pasted.findings, paint);
+    let broken: Vec<&str> = pasted.findings.iter().map(|it| it.check.id()).collect();
+    let kept: Vec<&str> = pasted.looked.iter().filter(|it| !broken.contains(it)).copied().collect();
+    if !kept.is_empty() {
+        let _ = writeln!(text, "  {:<12} {}", "kept", kept.join(" "));
+    }
+    text
+}

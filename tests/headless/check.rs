@@ -1,0 +1,168 @@
+//! The contract checker on every switch of the sample server: each defect is caught by the requirement that it breaks, and no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+use usher_engine::contract::pasted;
+use usher_host::{
+    connection::{ConnectionOptions, PathSource, ServerSpec, StdioSpec},
+    contract::{CheckOptions, Given, Report, Status, check},
+};
+use usher_protocol::{RawJson, Revision};
+
+use super::CHILD;
+
+fn options(newest: Revision) -> CheckOptions {
+    let connection = ConnectionOptions { newest, path: PathSource::Inherited, ..ConnectionOptions::default() };
+    let only = BTreeSet::from(["search_customers".to_owned()]);
+    let normal = Some(json!({"query": "Globex"}).into());
+    let given =
+        BTreeMap::from([("search_customers".to_owned(), Given { normal, ..Given::default() })]);
+    CheckOptions { connection, only, given, ..CheckOptions::default() }
+}
+
+async fn checked(switches: &[&str], options: &CheckOptions) -> Report {
+    let args = ["sample-server"].iter().chain(switches).map(|it| (*it).to_owned()).collect();
+    let spec = StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() };
+    check(&ServerSpec::Stdio(spec), options).await.unwrap()
+}
+
+/// The switches and what each is caught by, with the host's rule where one found it.
+async fn caught(cases: &[&[&str]], options: &CheckOptions, expected: Expect) {
+    let mut lines = Vec::new();
+    for switches in cases {
+        let report = checked(switches, options).await;
+        let by = |it: &usher_engine::contract::Finding| {
+            it.by.map_or_else(|| it.check.to_string(), |by| format!("{} by {by}", it.check))
+        };
+        let found: BTreeSet<String> = report.findings().map(|it| by(it.1)).collect();
+        let found: Vec<String> = found.into_iter().collect();
+        lines.push(format!("{} → {}", switches.join(" "), found.join(", ")));
+    }
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn each_defect_under_audience_routing_is_caught_by_its_requirement() {
+    caught(
+        &[
+            &[],
+            &["--canaries", "seed"],
+            &["--no-output-variants"],
+            &["--no-assistant-content"],
+            &["--duplicate-pair"],
+            &["--unnegotiated-audience"],
+            &["--unrequested-output"],
+            &["--missing-output"],
+            &["--duplicate-output"],
+            &["--mismatched-pair"],
+            &["--violate-assistant"],
+            &["--violate-user"],
+            &["--violate-programmatic"],
+            &["--violate-ui"],
+            &["--mirrored-text"],
+            &["--empty-outputs"],
+            &["--meta-secrets"],
+        ],
+        &options(Revision::NEWEST),
+        expect![[r#""#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn each_defect_of_the_wire_is_caught_by_its_requirement() {
+    caught(
+        &[
+            &["--noise"],
+            &["--interleaved"],
+            &["--malformed-line"],
+            &["--invalid-utf8"],
+            &["--flood", "100"],
+            &["--crash-on-call"],
+        ],
+        &options(Revision::NEWEST),
+        expect![[r#""#]],
+    )
+    .await;
+    let mut hanging = options(Revision::NEWEST);
+    hanging.timeout = std::time::Duration::from_secs(1);
+    caught(&[&["--hang"]], &hanging, expect![[r#""#]]).await;
+}
+
+#[tokio::test]
+async fn the_seven_defects_under_the_handshake() {
+    let options = options(Revision::NEWEST_WITH_HANDSHAKE);
+    caught(
+        &[
+            &[],
+            &["--missing-output"],
+            &["--mismatched-pair"],
+            &["--violate-assistant"],
+            &["--empty-outputs"],
+            &["--meta-secrets"],
+        ],
+        &options,
+        expect![[r#""#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn servers_of_another_time_are_told_what_they_owe() {
+    let mut options = options(Revision::NEWEST);
+    options.connection.probe_timeout = std::time::Duration::from_millis(500);
+    caught(
+        &[
+            &["--only", "2025-11-25", "--discover-silent"],
+        ],
+        &options,
+        expect![[r#""#]],
+    )
+    .await;
+    options.connection.probe_timeout = ConnectionOptions::default().probe_timeout;
+    caught(
+        &[
+            &["--only", "2025-11-25", "--discover-empty"],
+            &["--only", "2025-11-25", "--exit-on-unknown"],
+            &["--only", "2025-11-25"],
+        ],
+        &options,
+        expect![[r#""#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_warns_is_not_called_and_that_is_no_pass() {
+    let options = CheckOptions { only: BTreeSet::from(["open_ticket".to_owned()]), ..options(Revision::NEWEST) };
+    let report = checked(&[], &options).await;
+    let [tool] = report.tools.as_slice() else { panic!("{:?}", report.tools) };
+    assert_eq!(tool.calls, 0);
+    assert!(tool.skipped.as_ref().unwrap().contains("readOnlyHint"), "{:?}", tool.skipped);
+    let kept: Vec<&str> =
+        tool.verdicts.iter().filter(|it| it.status == Status::Kept).map(|it| it.check.id()).collect();
+    // Its declaration can be judged without a call.
+    assert_eq!(kept, ["S01", "S03", "S11"]);
+}
+
+#[test]
+fn a_pasted_result_is_judged_without_a_server() {
+    let judge = |result: &str, schema: &str| {
+        let (shape, found) =
+            pasted::judge(&RawJson::parse(result).unwrap(), &RawJson::parse(schema).unwrap());
+        let ids: Vec<&str> = found.findings.iter().map(|it| it.check.id()).collect();
+        format!("{shape:?} {}", ids.join(" "))
+    };
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
+    let good = r#"{"content":[{"type":"text","text":"{\"n\": 1.0}"}],"structuredContent":{"n":1}}"#;
+    assert_eq!(judge(good, schema), "Legacy ");
+    assert_eq!(judge(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{good}}}"#), schema), "Legacy ");
+    assert_eq!(judge(r#"{"content":[],"structuredContent":{}}"#, schema), "Legacy L4 L2");
+    assert_eq!(judge(r#"{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}"#, schema), "Legacy L5");
+    assert_eq!(judge(r#"{"content":[{"type":"text","text":"one"}]}"#, schema), "Legacy L1");
+    assert_eq!(judge(r#"{"n":"1"}"#, schema), "Payload L2");
+    let envelope = r#"{"type":"object","properties":{"content":{},"isError":{},"structuredContent":{}}}"#;
+    assert_eq!(judge(good, envelope), "Legacy L7");
+}
