@@ -14,11 +14,11 @@ use usher_protocol::{RawJson, Revision};
 use super::CHILD;
 
 fn options(newest: Revision) -> CheckOptions {
-    let connection = ConnectionOptions { newest, path: PathSource::Inherited, ..ConnectionOptions::default() };
+    let connection =
+        ConnectionOptions { newest, path: PathSource::Inherited, ..ConnectionOptions::default() };
     let only = BTreeSet::from(["search_customers".to_owned()]);
     let normal = Some(json!({"query": "Globex"}).into());
-    let given =
-        BTreeMap::from([("search_customers".to_owned(), Given { normal, ..Given::default() })]);
+    let given = BTreeMap::from([("search_customers".to_owned(), Given { normal, ..Given::default() })]);
     CheckOptions { connection, only, given, ..CheckOptions::default() }
 }
 
@@ -26,6 +26,27 @@ async fn checked(switches: &[&str], options: &CheckOptions) -> Report {
     let args = ["sample-server"].iter().chain(switches).map(|it| (*it).to_owned()).collect();
     let spec = StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() };
     check(&ServerSpec::Stdio(spec), options).await.unwrap()
+}
+
+/// The well-behaved server, with every tool that can be called without an effect.
+#[tokio::test]
+async fn nothing_is_found_of_a_server_without_defects() {
+    for newest in [Revision::NEWEST, Revision::NEWEST_WITH_HANDSHAKE] {
+        let mut options = options(newest);
+        options.only.clear();
+        for (tool, args) in
+            [("list_events", json!({"rows": 5})), ("slow_report", json!({"seconds": 0, "steps": 1}))]
+        {
+            let normal = Some(args.into());
+            options.given.insert(tool.to_owned(), Given { normal, ..Given::default() });
+        }
+        let report = checked(&[], &options).await;
+        assert_eq!(report.findings().map(|it| format!("{it:?}")).collect::<Vec<_>>(), [] as [String; 0]);
+        assert!(!report.is_broken(true));
+        let called = report.tools.iter().filter(|it| it.calls > 0).count();
+        // Only open_ticket warns.
+        assert_eq!((called, report.tools.len()), (6, 7), "{newest}");
+    }
 }
 
 /// The switches and what each is caught by, with the host's rule where one found it.
@@ -66,7 +87,24 @@ async fn each_defect_under_audience_routing_is_caught_by_its_requirement() {
             &["--meta-secrets"],
         ],
         &options(Revision::NEWEST),
-        expect![[r#""#]],
+        expect![[r#"
+             → 
+            --canaries seed → S14 by H26
+            --no-output-variants → S01 by H09
+            --no-assistant-content → S01 by H07
+            --duplicate-pair → S01 by H06
+            --unnegotiated-audience → S01 by H08
+            --unrequested-output → S04 by H16, S04 by H19
+            --missing-output → S04, S04 by H19, S04 by H27
+            --duplicate-output → S04 by H19
+            --mismatched-pair → S04 by H16, S04 by H19
+            --violate-assistant → S07 by H04
+            --violate-user → S07 by H04
+            --violate-programmatic → S07 by H04
+            --violate-ui → S07 by H04
+            --mirrored-text → S08 by H19
+            --empty-outputs → S04 by H27
+            --meta-secrets → S14 by H26"#]],
     )
     .await;
 }
@@ -83,12 +121,18 @@ async fn each_defect_of_the_wire_is_caught_by_its_requirement() {
             &["--crash-on-call"],
         ],
         &options(Revision::NEWEST),
-        expect![[r#""#]],
+        expect![[r#"
+            --noise → W1
+            --interleaved → W1
+            --malformed-line → W1
+            --invalid-utf8 → W2
+            --flood 100 → W1
+            --crash-on-call → W4"#]],
     )
     .await;
     let mut hanging = options(Revision::NEWEST);
     hanging.timeout = std::time::Duration::from_secs(1);
-    caught(&[&["--hang"]], &hanging, expect![[r#""#]]).await;
+    caught(&[&["--hang"]], &hanging, expect!["--hang → W3"]).await;
 }
 
 #[tokio::test]
@@ -104,7 +148,13 @@ async fn the_seven_defects_under_the_handshake() {
             &["--meta-secrets"],
         ],
         &options,
-        expect![[r#""#]],
+        expect![[r#"
+             → 
+            --missing-output → L1
+            --mismatched-pair → L1
+            --violate-assistant → L2
+            --empty-outputs → L1, L4
+            --meta-secrets → "#]],
     )
     .await;
 }
@@ -114,11 +164,9 @@ async fn servers_of_another_time_are_told_what_they_owe() {
     let mut options = options(Revision::NEWEST);
     options.connection.probe_timeout = std::time::Duration::from_millis(500);
     caught(
-        &[
-            &["--only", "2025-11-25", "--discover-silent"],
-        ],
+        &[&["--only", "2025-11-25", "--discover-silent"]],
         &options,
-        expect![[r#""#]],
+        expect!["--only 2025-11-25 --discover-silent → W6"],
     )
     .await;
     options.connection.probe_timeout = ConnectionOptions::default().probe_timeout;
@@ -129,14 +177,18 @@ async fn servers_of_another_time_are_told_what_they_owe() {
             &["--only", "2025-11-25"],
         ],
         &options,
-        expect![[r#""#]],
+        expect![[r#"
+            --only 2025-11-25 --discover-empty → W6
+            --only 2025-11-25 --exit-on-unknown → W6
+            --only 2025-11-25 → "#]],
     )
     .await;
 }
 
 #[tokio::test]
 async fn a_tool_that_warns_is_not_called_and_that_is_no_pass() {
-    let options = CheckOptions { only: BTreeSet::from(["open_ticket".to_owned()]), ..options(Revision::NEWEST) };
+    let options =
+        CheckOptions { only: BTreeSet::from(["open_ticket".to_owned()]), ..options(Revision::NEWEST) };
     let report = checked(&[], &options).await;
     let [tool] = report.tools.as_slice() else { panic!("{:?}", report.tools) };
     assert_eq!(tool.calls, 0);
@@ -160,9 +212,50 @@ fn a_pasted_result_is_judged_without_a_server() {
     assert_eq!(judge(good, schema), "Legacy ");
     assert_eq!(judge(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{good}}}"#), schema), "Legacy ");
     assert_eq!(judge(r#"{"content":[],"structuredContent":{}}"#, schema), "Legacy L4 L2");
-    assert_eq!(judge(r#"{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}"#, schema), "Legacy L5");
+    assert_eq!(
+        judge(r#"{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}"#, schema),
+        "Legacy L5"
+    );
     assert_eq!(judge(r#"{"content":[{"type":"text","text":"one"}]}"#, schema), "Legacy L1");
     assert_eq!(judge(r#"{"n":"1"}"#, schema), "Payload L2");
     let envelope = r#"{"type":"object","properties":{"content":{},"isError":{},"structuredContent":{}}}"#;
     assert_eq!(judge(good, envelope), "Legacy L7");
+}
+
+/// The exit code, and what was printed.
+async fn run(arguments: &[&str]) -> (Option<i32>, String) {
+    let data = tempfile::tempdir().unwrap();
+    let ended = tokio::process::Command::new(CHILD)
+        .arg("check")
+        .args(arguments)
+        .env("USHER_DATA_DIR", data.path())
+        .env_remove("USHER_LOG")
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = usher_tests::stage::within(ended).await.unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[tokio::test]
+async fn the_exit_code_says_what_was_found() {
+    let one = ["--tool", "search_customers"];
+    let server = ["--", CHILD, "sample-server"];
+    let (code, out) = run(&[&one[..], &server].concat()).await;
+    assert_eq!(code, Some(0), "{out}");
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("report.xml");
+    let options = ["--json", "--junit", junit.to_str().unwrap()];
+    let (code, out) = run(&[&one[..], &options, &server, &["--violate-user"]].concat()).await;
+    assert_eq!(code, Some(1), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let broken =
+        report["tools"][0]["verdicts"].as_array().unwrap().iter().find(|it| it["status"] == "broken");
+    assert_eq!(broken.unwrap()["check"], "S07");
+    assert_eq!(std::fs::read_to_string(junit).unwrap().matches("<failure").count(), 1);
+    assert_eq!(run(&["--args", "nonsense", "--", CHILD, "sample-server"]).await.0, Some(2));
+    assert_eq!(run(&["--tool", "no_such_tool", "--", CHILD, "sample-server"]).await.0, Some(2));
+    assert_eq!(run(&["--", "/there/is/no/such/program"]).await.0, Some(3));
+    // The server that is configured from the first start.
+    assert_eq!(run(&["--tool", "search_customers", "Sample"]).await.0, Some(0));
 }

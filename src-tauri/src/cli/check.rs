@@ -135,10 +135,11 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         return Err(Failure::usage(format!("The server has no tool {missing:?}.")));
     }
     let is_wanted = |it: &&Tool| options.tool.is_empty() || options.tool.contains(&it.name);
-    let portability = report.declared.iter().filter(is_wanted).map(|it| ToolPortability {
-        tool: it.name.clone(),
-        providers: portability(&it.input_schema),
-    });
+    let portability = report
+        .declared
+        .iter()
+        .filter(is_wanted)
+        .map(|it| ToolPortability { tool: it.name.clone(), providers: portability(&it.input_schema) });
     let portability = portability.collect();
     let whole = Whole { report, portability };
     if let Some(path) = &options.junit {

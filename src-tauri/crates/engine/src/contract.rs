@@ -58,7 +58,7 @@ numbered! {
         W2 "Messages are UTF-8.",
         W3 "Each request is answered.",
         W4 "The server runs until it is asked to end.",
-        W5 "(should) A request that was cancelled is not answered.",
+        W5 "(should) A request is answered once, and not after it was cancelled.",
         W6 "A request that the server does not know is answered with an error.",
         W7 "Declarations and results have the shape of the revision.",
     }

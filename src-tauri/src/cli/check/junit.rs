@@ -12,16 +12,12 @@ pub(super) fn text(report: &Report, strict: bool) -> String {
         let name = format!("{server}.{}", tool.name);
         suites += &suite(&name, &tool.verdicts, &tool.notes, tool.skipped.as_deref(), strict);
     }
-    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"usher check\">\n{suites}</testsuites>\n")
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"usher check\">\n{suites}</testsuites>\n"
+    )
 }
 
-fn suite(
-    name: &str,
-    verdicts: &[Verdict],
-    notes: &[String],
-    skipped: Option<&str>,
-    strict: bool,
-) -> String {
+fn suite(name: &str, verdicts: &[Verdict], notes: &[String], skipped: Option<&str>, strict: bool) -> String {
     let fails = |it: &&Verdict| it.status == Status::Broken || (strict && it.status == Status::Advice);
     let failures = verdicts.iter().filter(fails).count();
     let unseen = verdicts.iter().filter(|it| it.status == Status::NotChecked).count();

@@ -13,12 +13,62 @@ const NOTHING: &str = "usher-check-finds-nothing";
 
 /// Words in a name that say that something outside is changed. Each is a whole word of the name.
 const WARNING_WORDS: [&str; 56] = [
-    "add", "append", "approve", "archive", "book", "buy", "cancel", "charge", "clear", "close", "commit",
-    "copy", "create", "delete", "deploy", "destroy", "disable", "drop", "edit", "enable", "erase", "exec",
-    "execute", "insert", "install", "kill", "merge", "modify", "move", "order", "pay", "post", "publish",
-    "purge", "push", "put", "refund", "remove", "rename", "reset", "restart", "revoke", "run", "save",
-    "send", "set", "shutdown", "start", "stop", "store", "submit", "transfer", "truncate", "uninstall",
-    "update", "write",
+    "add",
+    "append",
+    "approve",
+    "archive",
+    "book",
+    "buy",
+    "cancel",
+    "charge",
+    "clear",
+    "close",
+    "commit",
+    "copy",
+    "create",
+    "delete",
+    "deploy",
+    "destroy",
+    "disable",
+    "drop",
+    "edit",
+    "enable",
+    "erase",
+    "exec",
+    "execute",
+    "insert",
+    "install",
+    "kill",
+    "merge",
+    "modify",
+    "move",
+    "order",
+    "pay",
+    "post",
+    "publish",
+    "purge",
+    "push",
+    "put",
+    "refund",
+    "remove",
+    "rename",
+    "reset",
+    "restart",
+    "revoke",
+    "run",
+    "save",
+    "send",
+    "set",
+    "shutdown",
+    "start",
+    "stop",
+    "store",
+    "submit",
+    "transfer",
+    "truncate",
+    "uninstall",
+    "update",
+    "write",
 ];
 
 /// Why a tool is not called unasked, if it warns by its annotations or its name.
@@ -87,9 +137,9 @@ pub fn empty(tool: &Tool, normal: &RawJson) -> Option<RawJson> {
     let root = tool.input_schema.to_value();
     let mut arguments: Map<String, Value> = normal.to().ok()?;
     let properties = root.get("properties")?.as_object()?;
-    let free = properties.iter().find(|(name, schema)| {
-        is_free_text(schema) && arguments.get(*name).is_some_and(Value::is_string)
-    });
+    let free = properties
+        .iter()
+        .find(|(name, schema)| is_free_text(schema) && arguments.get(*name).is_some_and(Value::is_string));
     match free {
         Some((name, _)) => arguments.insert(name.clone(), json!(NOTHING)),
         None => {
@@ -245,5 +295,65 @@ fn number(schema: &Value, whole: bool) -> Value {
         serde_json::from_str(&format!("{:.0}", value.ceil())).unwrap_or(json!(1))
     } else {
         json!(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_protocol::model::{Contract, ToolAnnotations};
+
+    use super::*;
+
+    fn tool(name: &str, schema: Value, read_only: Option<bool>) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            input_schema: schema.into(),
+            contract: Contract::Legacy { output_schema: None },
+            annotations: ToolAnnotations { read_only_hint: read_only, ..ToolAnnotations::default() },
+            ui: None,
+            raw: json!({}).into(),
+        }
+    }
+
+    #[test]
+    fn whole_words_of_a_name_warn() {
+        for name in ["delete_file", "sendMail", "payment-PAY", "write"] {
+            assert!(warning(&tool(name, json!({}), None)).is_some(), "{name}");
+        }
+        for name in ["list_settings", "get_payments", "undeleted", "search_orders"] {
+            assert_eq!(warning(&tool(name, json!({}), None)), None, "{name}");
+        }
+        assert!(warning(&tool("look", json!({}), Some(false))).is_some());
+    }
+
+    #[test]
+    fn what_the_schema_offers_comes_first_and_texts_are_not_guessed() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": "string", "examples": ["x"]}, "b": {"enum": ["p", "q"]}, "c": {"const": 3},
+                "d": {"$ref": "#/$defs/D"}, "e": {"type": "integer", "minimum": 5}, "f": {"type": "string"}
+            },
+            "required": ["a", "b", "c", "d", "e"],
+            "$defs": {"D": {"type": "boolean", "default": true}}
+        });
+        let made = normal(&tool("look", schema.clone(), None)).unwrap();
+        assert_eq!(made.get(), r#"{"a":"x","b":"p","c":3,"d":true,"e":5}"#);
+        let needs_text =
+            json!({"type": "object", "properties": {"f": {"type": "string"}}, "required": ["f"]});
+        assert!(normal(&tool("look", needs_text.clone(), None)).is_err());
+        let reads = tool("look", needs_text, Some(true));
+        let made = normal(&reads).unwrap();
+        assert_eq!(made.get(), r#"{"f":"a"}"#);
+        assert_eq!(empty(&reads, &made).unwrap().get(), r#"{"f":"usher-check-finds-nothing"}"#);
+        assert_eq!(failing(&reads, &made).unwrap().get(), "{}");
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_ends() {
+        let schema = json!({"$ref": "#"});
+        assert!(normal(&tool("look", schema, Some(true))).is_err());
     }
 }

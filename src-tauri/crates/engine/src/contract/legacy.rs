@@ -145,9 +145,7 @@ fn says(texts: &[&str], data: &Value) -> bool {
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
@@ -185,7 +183,7 @@ pub fn failed_properly() -> Judgement {
     judgement
 }
 
-/// Judges whether fields keep their types over calls (L3). `check` is what a change is reported as.
+/// Judges whether fields keep their types over calls (L3).
 pub fn stable(values: &[(Case, RawJson)]) -> Judgement {
     let l3 = Check::Legacy(Legacy::L3);
     let mut judgement = Judgement::default();
@@ -206,7 +204,7 @@ pub fn stable(values: &[(Case, RawJson)]) -> Judgement {
                 .iter()
                 .map(|(kind, cases)| {
                     let cases: Vec<&str> = cases.iter().map(|it| it.name()).collect();
-                    format!("{kind} in a {}", cases.join(" and a "))
+                    format!("{kind} in the {}", cases.join(" and the "))
                 })
                 .collect();
             let path = if path.is_empty() { "the value" } else { path };
@@ -283,4 +281,25 @@ pub(super) fn text_of(block: &ContentBlock) -> Option<&str> {
 /// Whether a block says anything at all.
 pub(super) fn is_usable(block: &ContentBlock) -> bool {
     text_of(block).is_none_or(|it| !it.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_type_that_changes_from_call_to_call_is_found_and_a_union_is_not() {
+        let found = |values: &[(Case, Value)]| {
+            let values: Vec<_> = values.iter().map(|(case, it)| (*case, RawJson::from(it))).collect();
+            stable(&values).findings.into_iter().map(|it| it.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(&[(Case::Normal, json!({"n": 1})), (Case::Empty, json!({"n": "none"}))]),
+            ["/n is a number in the normal call, a text in the empty call"]
+        );
+        assert!(found(&[(Case::Normal, json!({"n": 1})), (Case::Empty, json!({"n": null}))]).is_empty());
+        assert!(found(&[(Case::Normal, json!([1, "a"])), (Case::Empty, json!(["b"]))]).is_empty());
+    }
 }

@@ -210,9 +210,7 @@ fn has_secret(value: &Value) -> bool {
 
 fn holds(part: &OutputPart, said: &Value) -> bool {
     match &part.payload {
-        Payload::Structured(value) => {
-            (said.is_object() || said.is_array()) && same(&value.to_value(), said)
-        }
+        Payload::Structured(value) => (said.is_object() || said.is_array()) && same(&value.to_value(), said),
         Payload::Content(blocks) => {
             said.as_str().is_some_and(|it| it.len() > 20 && blocks.iter().any(|b| text_of(b) == Some(it)))
         }
@@ -230,7 +228,10 @@ fn payload(asked: Asked<'_>, part: &OutputPart, schemas: &mut SchemaCache, judge
             if !blocks.iter().any(is_usable) {
                 find(Level::Broken, "assistant/content says nothing");
             } else if is_pointer(blocks) {
-                find(Level::Advice, "assistant/content seems to point at an output that a model does not get");
+                find(
+                    Level::Advice,
+                    "assistant/content seems to point at an output that a model does not get",
+                );
             }
         }
         Payload::Content(_) => {}
@@ -318,17 +319,20 @@ pub fn projected_declaration(tool: &Tool, projected: &Tool) -> Judgement {
     let s11 = Check::Server(Rule::S11);
     let mut judgement = Judgement::default();
     judgement.look(s11);
-    let mut find =
-        |level, text: String| judgement.find(s11, level, Case::Projection, Some(Rule::H31), text);
+    let mut find = |level, text: String| judgement.find(s11, level, Case::Projection, Some(Rule::H31), text);
     if projected.raw.to_value().get("outputVariants").is_some() {
         find(Level::Broken, "an earlier revision's declaration has outputVariants".to_owned());
     }
     let Some(schema) = legacy::output_schema(projected) else { return judgement };
     let schema = schema.to_value();
     let Contract::Variants(variants) = &tool.contract else { return judgement };
-    let of = |variant: &&OutputVariant| variant.schema.as_ref().is_some_and(|it| same(&it.to_value(), &schema));
+    let of =
+        |variant: &&OutputVariant| variant.schema.as_ref().is_some_and(|it| same(&it.to_value(), &schema));
     let own = tool.variant(&Selector::ASSISTANT_STRUCTURED);
-    if own.as_ref().is_some_and(of) {
+    // What a schema says for people may differ from revision to revision.
+    let bare = without_words(&schema);
+    let own_schema = own.and_then(|it| it.schema.as_ref());
+    if own_schema.is_some_and(|it| same(&without_words(&it.to_value()), &bare)) {
         return judgement;
     }
     match (variants.iter().find(of), own) {
@@ -344,6 +348,15 @@ pub fn projected_declaration(tool: &Tool, projected: &Tool) -> Judgement {
         }
     }
     judgement
+}
+
+/// A schema without the title and the description of its root.
+fn without_words(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(root) = schema.as_object_mut() {
+        root.retain(|key, _| !matches!(key.as_str(), "title" | "description" | "$comment"));
+    }
+    schema
 }
 
 /// Judges how a result is projected to an earlier revision (S12), by the checks of that revision.

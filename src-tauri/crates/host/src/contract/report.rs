@@ -67,9 +67,12 @@ pub enum Status {
 impl Report {
     /// Everything that is not kept, with the tool that it concerns.
     pub fn findings(&self) -> impl Iterator<Item = (Option<&str>, &Finding)> {
-        let of_tools = self.tools.iter().flat_map(|tool| tool.verdicts.iter().map(move |it| (Some(tool), it)));
+        let of_tools =
+            self.tools.iter().flat_map(|tool| tool.verdicts.iter().map(move |it| (Some(tool), it)));
         let all = self.whole.iter().map(|it| (None, it)).chain(of_tools);
-        all.flat_map(|(tool, it)| it.findings.iter().map(move |found| (tool.map(|it| it.name.as_str()), found)))
+        all.flat_map(|(tool, it)| {
+            it.findings.iter().map(move |found| (tool.map(|it| it.name.as_str()), found))
+        })
     }
 
     /// Whether the server broke its contract; with `strict` also whether a recommendation is not kept.

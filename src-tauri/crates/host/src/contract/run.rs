@@ -96,8 +96,7 @@ impl<'a> Run<'a> {
         for refused in page.rejected.iter().filter(|it| wanted(&it.name)) {
             let mut judgement = Judgement::default();
             // Without variants it is not declared for anybody (S01); anything else is no declaration at all.
-            let check =
-                if refused.rule.is_some() { Check::Server(Rule::S01) } else { Check::Wire(Wire::W7) };
+            let check = if refused.rule.is_some() { Check::Server(Rule::S01) } else { Check::Wire(Wire::W7) };
             judgement.find(check, Level::Broken, Case::Declaration, refused.rule, &refused.why);
             reports.push(ToolReport {
                 name: refused.name.clone(),
@@ -209,6 +208,7 @@ impl<'a> Run<'a> {
             | CallError::Unanswered { .. }
             | CallError::Endless { .. }
             | CallError::NotConnected { .. }
+            | CallError::NotAuthorized(_)
             | CallError::Unwritable { .. } => None,
         };
         if let Some((check, text)) = found {
@@ -250,7 +250,9 @@ impl<'a> Run<'a> {
         let text = match self.connection.probe(method, None, limit).await {
             Err(CallError::Server { .. }) => return,
             // A transport may refuse it by its own means.
-            Err(CallError::Http(failure)) if failure.status.is_some_and(|it| (400..500).contains(&it)) => return,
+            Err(CallError::Http(failure)) if failure.status.is_some_and(|it| (400..500).contains(&it)) => {
+                return;
+            }
             Ok(_) => format!("{method} was answered as if it were known"),
             Err(CallError::TimedOut { .. }) => format!("{method} was not answered"),
             Err(CallError::Closed { exit }) => {
@@ -309,6 +311,13 @@ impl<'a> Run<'a> {
     fn stream(&mut self) {
         self.count();
         let seen = self.before;
+        if seen.unasked > 0 {
+            let text = format!(
+                "{} answers came for requests that were not under way: twice, or after they were cancelled",
+                seen.unasked
+            );
+            self.whole.find(Check::Wire(Wire::W5), Level::Advice, Case::Process, None, text);
+        }
         if let ServerSpec::Http(_) = self.spec {
             return;
         }

@@ -184,8 +184,13 @@ impl Run<'_> {
         if let Came::Result(outcome) = &came {
             let negotiated = self.negotiated();
             let case = if outcome.is_error { Case::Failing } else { case };
-            let asked =
-                Asked { tool: subject.tool, revision: self.revision(), requested, negotiated: &negotiated, case };
+            let asked = Asked {
+                tool: subject.tool,
+                revision: self.revision(),
+                requested,
+                negotiated: &negotiated,
+                case,
+            };
             subject.judgement.add(outputs::result(asked, outcome, schemas));
         }
         Ok(came)
@@ -229,7 +234,9 @@ impl Run<'_> {
         earlier: &Tool,
     ) -> Result<(), Stop> {
         let schema = output_schema(earlier).map(Compiled::new);
-        for arguments in [Some(&plan.normal), plan.empty.as_ref(), plan.failing.as_ref()].into_iter().flatten() {
+        for arguments in
+            [Some(&plan.normal), plan.empty.as_ref(), plan.failing.as_ref()].into_iter().flatten()
+        {
             if let Came::Result(outcome) = self.call(earlier, arguments, None, true).await? {
                 subject.judgement.add(outputs::projected_result(&outcome, schema.as_ref()));
             }

@@ -211,10 +211,7 @@ mod tests {
             lines(Provider::OpenAi),
             ["Hint minimum", "Hint multipleOf", "Refused oneOf at the root", "Hint pattern"]
         );
-        assert_eq!(
-            lines(Provider::Gemini),
-            ["Refused $schema", "Dropped multipleOf", "Dropped pattern"]
-        );
+        assert_eq!(lines(Provider::Gemini), ["Refused $schema", "Dropped multipleOf", "Dropped pattern"]);
         assert_eq!(lines(Provider::LlamaCpp), ["Dropped multipleOf"]);
         // A property that is named like a keyword is none.
         assert_eq!(lines(Provider::Anthropic).iter().filter(|it| it.ends_with("pattern")).count(), 1);
