@@ -173,6 +173,21 @@ const GRAMMAR_IGNORES: [&str; 12] = [
     "propertyNames",
 ];
 
+/// What strict mode demands of every object and this one does not have (OpenAI, "Structured Outputs", supported schemas).
+fn strict_demands(object: &serde_json::Map<String, Value>) -> Vec<&'static str> {
+    let Some(properties) = object.get("properties").and_then(Value::as_object) else { return Vec::new() };
+    let required = object.get("required").and_then(Value::as_array);
+    let is_required = |name: &String| required.is_some_and(|it| it.iter().any(|it| it == name));
+    let mut lacks = Vec::new();
+    if object.get("additionalProperties") != Some(&Value::Bool(false)) {
+        lacks.push("additionalProperties that are not false");
+    }
+    if !properties.keys().all(is_required) {
+        lacks.push("properties that are not required");
+    }
+    lacks
+}
+
 /// Tells what each provider makes of a schema.
 pub fn portability(schema: &RawJson) -> BTreeMap<Provider, Portability> {
     let tree = schema.to_value();
@@ -180,6 +195,10 @@ pub fn portability(schema: &RawJson) -> BTreeMap<Provider, Portability> {
     let of = |provider: Provider| {
         let mut keywords = BTreeSet::new();
         each_schema(&tree, 0, &mut |object, depth| {
+            if provider == Provider::OpenAiStrict {
+                let lacks = strict_demands(object).into_iter();
+                keywords.extend(lacks.map(|it| KeywordFate { keyword: it.to_owned(), fate: Fate::Refused }));
+            }
             for (keyword, value) in object {
                 let Some(fate) = provider.fate(keyword, value, depth == 0) else { continue };
                 let at_root = depth == 0 && ROOT_KEYWORDS.contains(&keyword.as_str());
@@ -212,6 +231,14 @@ mod tests {
             ["Hint minimum", "Hint multipleOf", "Refused oneOf at the root", "Hint pattern"]
         );
         assert_eq!(lines(Provider::Gemini), ["Refused $schema", "Dropped multipleOf", "Dropped pattern"]);
+        assert_eq!(
+            lines(Provider::OpenAiStrict),
+            [
+                "Refused additionalProperties that are not false",
+                "Refused oneOf at the root",
+                "Refused properties that are not required"
+            ]
+        );
         assert_eq!(lines(Provider::LlamaCpp), ["Dropped multipleOf"]);
         // A property that is named like a keyword is none.
         assert_eq!(lines(Provider::Anthropic).iter().filter(|it| it.ends_with("pattern")).count(), 1);
