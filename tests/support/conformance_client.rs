@@ -32,7 +32,7 @@ async fn main() -> anyhow::Result<()> {
     let (sender, mut told) = events();
     tokio::spawn(async move {
         while let Some(event) = told.next().await {
-            eprintln!("{event:?}");
+            say(&format!("{event:?}"));
         }
     });
     let authorization = Authorization::new(
@@ -51,6 +51,11 @@ async fn main() -> anyhow::Result<()> {
     act(&server, &scenario, &context).await?;
     server.close().await;
     Ok(())
+}
+
+/// The suite keeps what is written here beside its results.
+fn say(line: &str) {
+    drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()));
 }
 
 /// Who the suite takes the host for.
@@ -96,7 +101,7 @@ struct Headless(reqwest::Client);
 
 impl Browser for Headless {
     fn may_open<'a>(&'a self, visit: &'a Visit) -> BoxFuture<'a, bool> {
-        eprintln!("{visit:?}");
+        say(&format!("{visit:?}"));
         Box::pin(async { true })
     }
 
@@ -185,6 +190,6 @@ async fn call(
 ) -> anyhow::Result<()> {
     let request = CallRequest { name: name.to_owned(), arguments: arguments.into(), requested: None };
     let result = server.call(&request, CallOptions::default()).await?;
-    eprintln!("{name}: {result}");
+    say(&format!("{name}: {result}"));
     Ok(())
 }

@@ -9,7 +9,10 @@ use std::{
 
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
-use usher_host::conversation::{Host, HostError, HostEvent, HostOptions};
+use usher_host::{
+    connection::{ConnectionOptions, Offers},
+    conversation::{Host, HostError, HostEvent, HostOptions},
+};
 
 use super::{
     ApiError, BatchSink, WindowHost,
@@ -49,7 +52,11 @@ impl UsherOptions {
             own_program: self.own_program.clone(),
             by_command: self.by_command,
             consumers: self.consumers,
-            connection: usher_host::connection::ConnectionOptions::default(),
+            connection: ConnectionOptions {
+                // The window shows a server's questions; a command does not, so it says that it cannot be asked.
+                offers: Offers { forms: !self.by_command, urls: !self.by_command, ..Offers::default() },
+                ..ConnectionOptions::default()
+            },
             store: usher_host::store::StoreOptions::default(),
             patience: usher_host::model::Patience::default(),
             clock: Arc::new(now_ms),

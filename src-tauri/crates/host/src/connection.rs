@@ -377,7 +377,7 @@ impl Connection {
         params: impl Into<RawJson>,
     ) -> Result<RawJson, CallError> {
         let limit = self.0.options.request_timeout;
-        self.request(method, params.into(), limit, None, &CancellationToken::new()).await
+        Box::pin(self.request(method, params.into(), limit, None, &CancellationToken::new())).await
     }
 
     /// Makes a request that the server may answer with questions of its own, as often as it takes (2026-07-28 basic/patterns/mrtr).
@@ -389,7 +389,8 @@ impl Connection {
         progress: Option<mpsc::Sender<Progress>>,
         cancel: &CancellationToken,
     ) -> Result<RawJson, CallError> {
-        self.counted_rounds(method, first, limit, progress, cancel).await.map(|it| it.0)
+        // The way of a request is deep; on the heap it does not make every caller's future large.
+        Box::pin(self.counted_rounds(method, first, limit, progress, cancel)).await.map(|it| it.0)
     }
 
     /// The same; tells how often the request was made.

@@ -387,7 +387,7 @@ mod tests {
     #[tokio::test]
     async fn k04_one_schema_is_assumed_for_no_other_audience() {
         // What a tool with `content` and one `outputSchema` becomes, and nothing more.
-        let moved = ToolBuilder::new(about())
+        let moved = ToolBuilder::new("t", "A tool")
             .content(Selector::ASSISTANT_CONTENT, text)
             .structured(Selector::ASSISTANT_STRUCTURED, json!({"type": "integer"}), RawJson::of)
             .handler(|_| async { Ok(42) })

@@ -68,7 +68,8 @@ impl Connection {
         }
         let limit = self.call_limit();
         let (result, rounds) =
-            self.counted_rounds(METHOD, params.clone(), limit, None, &CancellationToken::new()).await?;
+            Box::pin(self.counted_rounds(METHOD, params.clone(), limit, None, &CancellationToken::new()))
+                .await?;
         // What depends on the person's input is not kept (server/utilities/caching).
         if rounds == 1 {
             self.keep(METHOD, &params, &result);

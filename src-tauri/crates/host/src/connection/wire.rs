@@ -211,7 +211,6 @@ impl Wire {
     }
 
     /// Queues a message without waiting; gives the line back if the queue is full.
-    #[expect(clippy::result_large_err, reason = "it is the message itself, given back")]
     pub(super) fn queue(&self, message: Message) -> Result<(), Outgoing> {
         match self.outgoing.try_send(self.outgoing(message)) {
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
