@@ -54,15 +54,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
         let results = folder.join("results").join(name.replace(' ', "-"));
         let mut suite = suite(&folder);
         suite.arg("client").arg("--command").arg(&client).args(*args).arg("-o").arg(&results);
-        say(&format!("\n=== {name} ==="));
-        let output = suite.output().context("the suite cannot be started")?;
-        let outcome = Outcome::read(&String::from_utf8_lossy(&output.stdout));
-        let passed = outcome.passed();
-        all_passed &= passed == *expected && outcome.failed().is_empty();
-        lines.push(format!("{name}: {passed}/{expected}"));
-        for failed in outcome.failed() {
-            say(&format!("  failed: {failed} (see {})", results.display()));
-        }
+        let outcome = Outcome::of(name, &mut suite, &results)?;
+        all_passed &= outcome.passed() == *expected && outcome.failed().is_empty();
+        lines.push(format!("{name}: {}/{expected}", outcome.passed()));
         if let Some(beside) = outcome.scenarios.iter().find(|it| it.name == BESIDE) {
             all_passed &= beside.is_passed();
             lines.push(format!(
@@ -76,15 +70,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
         let results = folder.join("results").join(name.replace([' ', ','], "-"));
         let mut suite = suite(&folder);
         suite.args(["server", "--url", &served.url, "--requirements", revision, "-o"]).arg(&results);
-        say(&format!("\n=== {name} ==="));
-        let output = suite.output().context("the suite cannot be started")?;
-        let outcome = Outcome::read(&String::from_utf8_lossy(&output.stdout));
-        let passed = outcome.passed();
-        all_passed &= passed == *expected && outcome.failed().is_empty();
-        lines.push(format!("{name}: {passed}/{expected}"));
-        for failed in outcome.failed() {
-            say(&format!("  failed: {failed} (see {})", results.display()));
-        }
+        let outcome = Outcome::of(name, &mut suite, &results)?;
+        all_passed &= outcome.passed() == *expected && outcome.failed().is_empty();
+        lines.push(format!("{name}: {}/{expected}", outcome.passed()));
     }
     say(&format!("\n{}", lines.join("\n")));
     Ok(all_passed)
@@ -173,6 +161,17 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// Runs the suite, and names what failed.
+    fn of(name: &str, suite: &mut Command, results: &Path) -> anyhow::Result<Self> {
+        say(&format!("\n=== {name} ==="));
+        let output = suite.output().context("the suite cannot be started")?;
+        let outcome = Self::read(&String::from_utf8_lossy(&output.stdout));
+        for failed in outcome.failed() {
+            say(&format!("  failed: {failed} (see {})", results.display()));
+        }
+        Ok(outcome)
+    }
+
     fn read(output: &str) -> Self {
         let summary =
             ["=== SUITE SUMMARY ===", "=== SUMMARY ==="].iter().find_map(|it| output.split_once(it));

@@ -16,8 +16,8 @@ pub use self::form::{Choice, Field, FieldKind};
 use super::{Host, HostError, HostEvent, lock};
 use crate::connection::{Answer, Ask, Elicited, Offers, Question};
 
-/// How many questions may wait in front of the person; more are declined by the connection's own limit and the channel's.
-const MAX_WAITING: usize = 4;
+/// How many questions may be on their way to here; how many a server may have open at once is the connection's to limit.
+const MAX_ON_THE_WAY: usize = 4;
 
 /// A question that waits for the person.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ struct Waiting {
 impl Host {
     /// What a server may ask here, with a way to the person.
     pub(super) fn offers_to(&self, server_id: &str, server_name: &str) -> Offers {
-        let (questions, asked) = mpsc::channel(MAX_WAITING);
+        let (questions, asked) = mpsc::channel(MAX_ON_THE_WAY);
         let (host, id, name) = (Arc::downgrade(&self.0), server_id.to_owned(), server_name.to_owned());
         tokio::spawn(async move {
             let mut asked = asked;
