@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use usher_protocol::RawJson;
+use usher_protocol::{
+    RawJson,
+    scan::{Child, JsonKind, abridge, children, unquote},
+};
 
 use super::{
     number::{Decimal, natural},
-    scan::{Child, JsonKind, abridge, children, unquote},
     titles::column_titles,
     tree::escape,
 };

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use bytestring::ByteString;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::{RequestBuilder, Response};
@@ -96,13 +97,14 @@ impl RawClient {
 
     /// Takes text that came into the wire. Gives what rmcp is told of it.
     async fn take(&self, text: String, asked: Option<i64>, opening: bool) -> Option<String> {
+        let text = ByteString::from(text);
         let mut sorted = sort(&text);
         let told = match &mut sorted {
             Sorted::Messages(messages) => {
                 if let Some(asked) = asked {
                     readdress(messages, asked);
                 }
-                let told = messages.iter().find_map(|it| skeleton(it, opening.then_some(text.as_str())));
+                let told = messages.iter().find_map(|it| skeleton(it, opening.then_some(&*text)));
                 // Answers that nobody awaits are those of a session that rmcp renewed.
                 messages.retain(|it| answered(it).is_none_or(|id| self.wire.awaits(id)));
                 if messages.is_empty() {
