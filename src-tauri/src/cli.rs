@@ -14,6 +14,7 @@ mod session;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod tools;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};

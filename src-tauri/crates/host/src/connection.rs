@@ -308,6 +308,14 @@ impl Connection {
         }
     }
 
+    /// Asks whether the server is still there (2025-11-25 basic/utilities/ping). Later revisions have no such request.
+    ///
+    /// # Errors
+    /// The server does not answer, or refuses.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        self.plain_request("ping", json!({})).await.map(drop)
+    }
+
     /// Ends the server: its input is closed, then its process group is signalled. Waits until all of it is gone.
     pub async fn close(&self) -> Exit {
         if let Some(process) = &self.0.process {

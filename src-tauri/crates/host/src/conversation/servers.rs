@@ -563,6 +563,15 @@ impl Host {
         Ok(())
     }
 
+    /// Asks a server whether it is still there (2025-11-25 basic/utilities/ping).
+    ///
+    /// # Errors
+    /// It is not connected, does not answer, or speaks a revision that has no such request.
+    pub async fn ping(&self, id: &str) -> Result<(), CallError> {
+        let unknown = || CallError::NotConnected { state: "there is no such server".to_owned() };
+        self.server(id).ok_or_else(unknown)?.connection()?.0.ping().await
+    }
+
     /// Ends a server's process and starts it again.
     ///
     /// # Errors
