@@ -66,7 +66,12 @@ pub(crate) fn run() -> ExitCode {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut builder = match arguments.command {
+        None | Some(Command::SampleServer(_)) => tokio::runtime::Builder::new_multi_thread(),
+        // One command waits for one thing at a time; handing it from thread to thread would only cost.
+        Some(_) => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("Usher could not start: {error}"), 1),
     };

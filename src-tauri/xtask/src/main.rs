@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: dependencies (this must build in seconds on a fresh machine) and shell scripts.
 
+mod bench;
 mod bindings;
 mod conformance;
 mod desktop;
@@ -31,6 +32,8 @@ cargo xtask <command>
       npm and a real language model.
   conformance [--yes]
       Installs the official conformance suite and runs it against Usher's own connection and server.
+  bench [--yes]
+      Measures what a call costs in Usher, in the TypeScript and Python SDKs and in rmcp.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
@@ -60,7 +63,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
     let known: &[&str] = match command.as_str() {
         "run" => &["--yes", "--terminal"],
         "test" => &["--yes", "--with-peers", "--only"],
-        "screenshots" | "conformance" => &["--yes"],
+        "screenshots" | "conformance" | "bench" => &["--yes"],
         _ => &[],
     };
     options.check(known)?;
@@ -68,6 +71,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
         "run" => run::run(&options).map(|()| true),
         "test" => test::run(&mut options),
         "conformance" => conformance::run(&options),
+        "bench" => bench::run(&options),
         "screenshots" => screenshots::run(&options).map(|()| true),
         "bindings" => bindings::run().map(|()| true),
         _ => {

@@ -561,7 +561,15 @@ impl Connection {
         }
         let sent = self.0.peer.send_cancellable_request(request, options).await;
         let told = match sent {
-            Ok(handle) => handle.rx.await,
+            Ok(mut handle) => tokio::select! {
+                biased;
+                Ok(reply) = &mut answer => {
+                    // rmcp is told of the answer a moment later, and nobody need wait for that.
+                    tokio::spawn(handle.rx);
+                    return Ok(reply);
+                }
+                told = &mut handle.rx => told,
+            },
             Err(_) => return Err(Ended::Closed),
         };
         // The answer is there before rmcp is told of it, even if rmcp ended in between.

@@ -133,7 +133,9 @@ impl fmt::Display for RawJson {
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // It was JSON when it was taken, so this reads it once more and never fails.
-        serde_json::from_str::<&RawValue>(self.get()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        serde_json::from_str::<&RawValue>(self.get())
+            .map_err(serde::ser::Error::custom)?
+            .serialize(serializer)
     }
 }
 

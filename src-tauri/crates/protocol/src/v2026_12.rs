@@ -47,7 +47,11 @@ pub(crate) struct ToolResultOutput<R> {
     pub(crate) format: Format,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<Vec<ContentBlock>>,
-    #[serde(default = "v2025::none", deserialize_with = "v2025::present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default = "v2025::none",
+        deserialize_with = "v2025::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) structured_content: Option<R>,
 }
 

@@ -18,6 +18,9 @@ use super::{
 };
 use crate::store::{NewPayload, PayloadRow};
 
+/// The most bytes that are checked on a thread that answers others.
+const SMALL: usize = 16 << 10;
+
 impl Host {
     /// Checks each structured part against the schema of its own variant, off the threads that answer the window.
     pub(super) async fn validate(
@@ -28,9 +31,9 @@ impl Host {
         routing: &Routing,
     ) -> Vec<Option<Verdict>> {
         let owner = format!("{}/{}", server.id, tool.name);
-        let mut jobs: Vec<(usize, Source, Compiled, RawJson)> = Vec::new();
+        let mut jobs: Vec<(Source, Compiled, RawJson)> = Vec::new();
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
-        for (index, delivery) in routing.deliveries.iter().enumerate() {
+        for delivery in &routing.deliveries {
             let Payload::Structured(value) = &delivery.payload else {
                 verdicts.push(None);
                 continue;
@@ -64,18 +67,23 @@ impl Host {
             let compiled = lock(&self.0.schemas).of(&owner, &selector, schema);
             verdicts.push(None);
             // The same value for two consumers is checked once.
-            if !jobs.iter().any(|it| it.1 == delivery.source) {
-                jobs.push((index, delivery.source.clone(), compiled, value.clone()));
+            if !jobs.iter().any(|it| it.0 == delivery.source) {
+                jobs.push((delivery.source.clone(), compiled, value.clone()));
             }
         }
-        let checked = tokio::task::spawn_blocking(move || {
+        let bytes: usize = jobs.iter().map(|it| it.2.bytes()).sum();
+        let check = move || {
             jobs.into_iter()
-                .map(|(index, source, compiled, value)| (index, source, compiled.check(&value)))
+                .map(|(source, compiled, value)| (source, compiled.check(&value)))
                 .collect::<Vec<_>>()
-        })
-        .await
-        .unwrap_or_default();
-        for (_, source, verdict) in checked {
+        };
+        // A small value is checked before another thread would have taken it over.
+        let checked = if bytes <= SMALL {
+            check()
+        } else {
+            tokio::task::spawn_blocking(check).await.unwrap_or_default()
+        };
+        for (source, verdict) in checked {
             for (index, delivery) in routing.deliveries.iter().enumerate() {
                 if delivery.source == source {
                     verdicts[index] = Some(verdict.clone());
