@@ -29,44 +29,59 @@ use crate::payload::{
     json_children, safe_name,
 };
 
-/// How many bytes of payloads are held in memory.
-const HELD_BYTES: usize = 256 << 20;
-/// How many tables are held in memory.
-const HELD_TABLES: usize = 8;
+/// How many bytes of payloads are held in memory, and how many of tables. The last of each is held whatever its size; what is not held
+/// is read from disk again.
+const HELD_BYTES: usize = 16 << 20;
 /// The largest piece of media that is decoded, in bytes.
 const LARGEST_MEDIA: usize = 256 << 20;
 
 /// Payloads and tables that were used lately.
 #[derive(Default)]
 pub(super) struct PayloadCache {
-    values: VecDeque<(String, RawJson)>,
-    bytes: usize,
-    tables: VecDeque<(String, Arc<TableIndex>)>,
+    values: Held<RawJson>,
+    tables: Held<Arc<TableIndex>>,
 }
 
 impl PayloadCache {
     pub(super) fn put(&mut self, handle: &str, value: RawJson) {
-        self.bytes += value.bytes();
-        self.values.push_back((handle.to_owned(), value));
-        while self.bytes > HELD_BYTES && self.values.len() > 1 {
-            let Some((_, gone)) = self.values.pop_front() else { break };
-            self.bytes -= gone.bytes();
-        }
-    }
-
-    fn get(&self, handle: &str) -> Option<RawJson> {
-        self.values.iter().rev().find(|it| it.0 == handle).map(|it| it.1.clone())
+        let bytes = value.bytes();
+        self.values.put(handle, value, bytes);
     }
 
     fn put_table(&mut self, handle: &str, table: Arc<TableIndex>) {
-        self.tables.push_back((handle.to_owned(), table));
-        if self.tables.len() > HELD_TABLES {
-            self.tables.pop_front();
+        let bytes = table.bytes();
+        self.tables.put(handle, table, bytes);
+    }
+}
+
+/// Values with their size in bytes, the one that was used last at the end.
+struct Held<T> {
+    all: VecDeque<(String, T, usize)>,
+    bytes: usize,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self { all: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<T: Clone> Held<T> {
+    fn put(&mut self, handle: &str, value: T, bytes: usize) {
+        self.bytes += bytes;
+        self.all.push_back((handle.to_owned(), value, bytes));
+        while self.bytes > HELD_BYTES && self.all.len() > 1 {
+            let Some((_, _, gone)) = self.all.pop_front() else { break };
+            self.bytes -= gone;
         }
     }
 
-    fn table(&self, handle: &str) -> Option<Arc<TableIndex>> {
-        self.tables.iter().find(|it| it.0 == handle).map(|it| Arc::clone(&it.1))
+    fn get(&mut self, handle: &str) -> Option<T> {
+        let place = self.all.iter().rposition(|it| it.0 == handle)?;
+        let used = self.all.remove(place)?;
+        let value = used.1.clone();
+        self.all.push_back(used);
+        Some(value)
     }
 }
 
@@ -153,7 +168,7 @@ impl Host {
     /// # Errors
     /// It is not there, or the disk cannot be read.
     pub async fn payload(&self, handle: &str) -> Result<RawJson, HostError> {
-        if let Some(value) = lock(&self.0.payloads).get(handle) {
+        if let Some(value) = lock(&self.0.payloads).values.get(handle) {
             return Ok(value);
         }
         let bytes = self.store().payload_bytes(handle).await?.ok_or_else(|| HostError::unknown("output"))?;
@@ -176,7 +191,7 @@ impl Host {
     }
 
     async fn table(&self, handle: &str) -> Result<Arc<TableIndex>, HostError> {
-        if let Some(table) = lock(&self.0.payloads).table(handle) {
+        if let Some(table) = lock(&self.0.payloads).tables.get(handle) {
             return Ok(table);
         }
         let value = self.payload(handle).await?;

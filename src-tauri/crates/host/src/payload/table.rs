@@ -236,6 +236,12 @@ impl TableIndex {
         self.rows.len()
     }
 
+    /// About how much memory it takes, with the text that it stands on, in bytes.
+    pub fn bytes(&self) -> usize {
+        let places = self.rows.len() + self.cells.len();
+        self.json.bytes() + places * size_of::<Place>() + self.starts.len() * size_of::<u32>()
+    }
+
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
