@@ -1,4 +1,11 @@
 // Generated from src-tauri/src/api/commands.rs. Do not edit.
+import type { ServerForm } from "./ServerForm";
+import type { ServerTest } from "./ServerTest";
+import type { KnownConfiguration } from "./KnownConfiguration";
+import type { ConfigurationSource } from "./ConfigurationSource";
+import type { ImportReview } from "./ImportReview";
+import type { ImportChoice } from "./ImportChoice";
+import type { ExportedServers } from "./ExportedServers";
 import type { ApprovalChoice } from "./ApprovalChoice";
 import type { ConversationSummary } from "./ConversationSummary";
 import type { ConversationView } from "./ConversationView";
@@ -39,7 +46,17 @@ export interface Commands {
   preview_selection: { payload: { conversation_id: string; }; answer: Array<SelectionPreview> };
   show_the_model: { payload: { conversation_id: string; handle: string; }; answer: null };
   take_back: { payload: { conversation_id: string; item_id: string; }; answer: null };
-  save_server: { payload: { server_id: string | null; name: string; command: string; args: Array<string>; env: Array<[string, string]>; }; answer: string };
+  server_form: { payload: { server_id: string; }; answer: ServerForm };
+  save_server: { payload: { server_id: string | null; form: ServerForm; }; answer: string };
+  test_server: { payload: { server_id: string | null; form: ServerForm; }; answer: ServerTest };
+  pin_revision: { payload: { server_id: string; revision: string | null; }; answer: null };
+  sign_in: { payload: { server_id: string; }; answer: null };
+  sign_out: { payload: { server_id: string; }; answer: null };
+  known_configurations: { payload: { }; answer: Array<KnownConfiguration> };
+  review_configuration: { payload: { source: ConfigurationSource; }; answer: ImportReview };
+  import_servers: { payload: { source: ConfigurationSource; chosen: Array<ImportChoice>; inputs: Array<[string, string]>; }; answer: Array<string> };
+  export_servers: { payload: { }; answer: ExportedServers };
+  save_servers_export: { payload: { }; answer: SavedFile };
   remove_server: { payload: { server_id: string; }; answer: null };
   enable_server: { payload: { server_id: string; enabled: boolean; }; answer: null };
   restart_server: { payload: { server_id: string; }; answer: null };

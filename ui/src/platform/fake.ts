@@ -10,6 +10,7 @@ import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
 import type { WireLine } from "../bindings/WireLine";
 import { ACCOUNT_COLUMNS, ASSISTANT_TEXT, demoConversations, demoExchange, globexAccounts } from "./demo/conversation";
+import { demoExport, demoForm, demoImported, demoReview, demoServer, demoTest } from "./demo/server-forms";
 import { demoModels, demoServers } from "./demo/servers";
 import { DemoTurn } from "./demo/turn";
 import { byteLength, children, tableWindow, toJson, type Value } from "./demo/values";
@@ -72,6 +73,15 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     const found = world.conversations.get(id);
     if (found === undefined) throw refusal("That conversation is not there any more.", "Choose another one.");
     return found;
+  };
+  const findServer = (id: string): ServerView => {
+    const found = world.servers.find((s) => s.id === id);
+    if (found === undefined) throw refusal("That server is not there any more.", "Choose another one.");
+    return found;
+  };
+  const put = (server: ServerView): void => {
+    world.servers = [...world.servers.filter((s) => s.id !== server.id), server];
+    world.emit({ type: "server_changed", server });
   };
   const changeServer = (id: string, change: (s: ServerView) => ServerView): null => {
     world.servers = world.servers.map((s) => (s.id === id ? change(s) : s));
@@ -181,28 +191,44 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.removeItem(conversation_id, item_id);
       return null;
     },
-    save_server({ server_id, name, command, args }) {
+    server_form: ({ server_id }) => demoForm(findServer(server_id)),
+    save_server({ server_id, form }) {
       const id = server_id ?? `s${world.fresh()}`;
       const before = world.servers.find((s) => s.id === id);
-      const server: ServerView = {
-        id,
-        name,
-        command: [command, ...args].join(" "),
-        enabled: true,
-        state: { kind: "starting" },
-        revision: null,
-        server_info: null,
-        negotiation: [],
-        tools: [],
-        rejected_tools: [],
-        stderr_tail: [],
-        noise_lines: 0,
-        ...(before === undefined ? {} : { tools: before.tools }),
-      };
-      world.servers = [...world.servers.filter((s) => s.id !== id), server];
-      world.emit({ type: "server_changed", server });
+      put(demoServer(id, form, before, before?.enabled ?? true));
       return id;
     },
+    test_server: ({ form }) => demoTest(form),
+    pin_revision: ({ server_id, revision }) =>
+      changeServer(server_id, (s) => ({
+        ...s,
+        pinned_revision: revision,
+        revision: revision ?? s.revision,
+        offers_earlier: null,
+        rejected_tools: s.rejected_tools.filter((t) => t.rule !== "H09"),
+      })),
+    sign_in: ({ server_id }) => changeServer(server_id, (s) => ({ ...s, sign_in: { signed_in_at: null, waiting: true } })),
+    sign_out: ({ server_id }) => changeServer(server_id, (s) => ({ ...s, sign_in: { signed_in_at: null, waiting: false } })),
+    known_configurations: () => [
+      { program: "Claude Desktop", path: "~/.config/Claude/claude_desktop_config.json", servers: 4, problem: null },
+      { program: "Cursor", path: "~/.cursor/mcp.json", servers: 0, problem: "it is not JSON: expected a comma in line 7" },
+    ],
+    review_configuration({ source }) {
+      if (source.kind === "text" && !source.text.includes("{")) {
+        throw refusal("This is no list of servers: it is not JSON.", "Paste the whole file, from the first brace to the last.");
+      }
+      return demoReview(source, world.servers.map((s) => s.name));
+    },
+    import_servers({ source, chosen }) {
+      const servers = demoImported(demoReview(source, []), chosen, () => `s${world.fresh()}`);
+      servers.forEach(put);
+      return servers.map((s) => s.id);
+    },
+    export_servers: () => ({
+      text: demoExport(world.servers),
+      remarks: ["github: GITHUB_TOKEN is a secret; the file has ${env:GITHUB_TOKEN} in its place."],
+    }),
+    save_servers_export: () => ({ path: "~/Downloads/mcp-servers.json", bytes: byteLength(demoExport(world.servers)) }),
     remove_server({ server_id }) {
       world.servers = world.servers.filter((s) => s.id !== server_id);
       world.emit({ type: "server_removed", server_id });
