@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServerForm } from "../../bindings/ServerForm";
-import { addressRemark, draftOf, formOf, newRow, placeholders, problems, readPasted, suggestedName, textsOf, whatRuns, withLine, type Draft, type Row } from "./form";
+import { addressRemark, draftOf, formOf, nameOf, newRow, placeholders, problems, readPasted, suggestedName, textsOf, whatRuns, withLine, type Draft, type Row } from "./form";
 
 const PROGRAM: ServerForm = {
   name: "files",
@@ -19,16 +19,16 @@ const row = (more: Partial<Row>): Row => ({ ...newRow(), ...more, id: 1 });
 
 describe("the form of a server", () => {
   it("sends back what it was given, and a kept secret as kept", () => {
-    expect(formOf(draftOf(PROGRAM))).toEqual(PROGRAM);
+    expect(formOf(draftOf(PROGRAM), [])).toEqual(PROGRAM);
     const remote: ServerForm = { name: "r", pinned_revision: null, launch: { kind: "http", url: "https://x.test/mcp", headers: [{ name: "Authorization", value: null, secret: true }] } };
-    expect(formOf(draftOf(remote))).toEqual(remote);
+    expect(formOf(draftOf(remote), [])).toEqual(remote);
     expect(problems(draftOf(remote), [])).toEqual({});
   });
 
   it("replaces a secret by what is typed over it, and leaves out rows that were only opened", () => {
     const edited = draftOf(PROGRAM);
     edited.env = [...edited.env.map((it) => (it.name === "API_KEY" ? { ...it, value: "new" } : it)), newRow()];
-    const { launch } = formOf(edited);
+    const { launch } = formOf(edited, []);
     expect(launch.kind === "stdio" && launch.env).toEqual([{ name: "LEVEL", value: "3", secret: false }, { name: "API_KEY", value: "new", secret: true }]);
   });
 
@@ -65,6 +65,7 @@ describe("the form of a server", () => {
     [{}, ""],
   ])("%j is called %s when nobody names it", (more, name) => {
     expect(suggestedName({ ...draftOf(null), ...more })).toBe(name);
+    expect(nameOf({ ...draftOf(null), ...more }, [name])).toBe(name === "" ? "" : `${name} 2`);
   });
 });
 
@@ -97,7 +98,7 @@ describe("what would run", () => {
     expect(placeholders(texts).map((it) => `${it.text}: ${it.means}`)).toEqual([
       "${userHome}: your home folder",
       "${env:LEVEL:-info}: the variable LEVEL of Usher's environment when it starts, or “info” where it is not set",
-      "${input:key}: what you said for “key” when it was imported",
+      "${input:key}: what you say for “key” at the import",
     ]);
     expect(placeholders(["${command:x y} $HOME ${open"])).toEqual([{ text: "${command:x y}", means: "nothing here: the server will not start with it" }]);
   });

@@ -67,13 +67,26 @@ export function isKept(row: Row): boolean {
   return row.keptAs !== null && row.secret && row.value === "" && row.name.trim() === row.keptAs;
 }
 
-/** What is sent to the host. Call it when [`problems`] is empty. */
-export function formOf(draft: Draft): ServerForm {
+/** The name that is typed, or a free one that follows from what runs. `taken` are the names of the other servers. */
+export function nameOf(draft: Draft, taken: readonly string[]): string {
+  const suggested = suggestedName(draft);
+  return draft.name.trim() !== "" ? draft.name.trim() : suggested === "" ? "" : freeName(suggested, taken);
+}
+
+/** A name that is not taken: `files`, `files 2`, `files 3`. */
+export function freeName(name: string, taken: readonly string[]): string {
+  let free = name;
+  for (let count = 2; taken.includes(free); count += 1) free = `${name} ${count}`;
+  return free;
+}
+
+/** What is sent to the host. Call it when `problems` finds nothing. */
+export function formOf(draft: Draft, taken: readonly string[]): ServerForm {
   const pairs = (all: readonly Row[]): FormPair[] =>
     filledRows(all).map((row) => ({ name: row.name.trim(), value: isKept(row) ? null : row.value, secret: row.secret }));
   const cwd = draft.cwd.trim();
   return {
-    name: draft.name.trim() === "" ? suggestedName(draft) : draft.name.trim(),
+    name: nameOf(draft, taken),
     pinned_revision: draft.pinned === "" ? null : draft.pinned,
     launch:
       draft.kind === "stdio"
@@ -90,7 +103,7 @@ function filledRows(all: readonly Row[]): Row[] {
 /** What is wrong with the form. `taken` are the names of the other servers. */
 export function problems(draft: Draft, taken: readonly string[]): Problems {
   const found: Record<string, string> = {};
-  const name = draft.name.trim() === "" ? suggestedName(draft) : draft.name.trim();
+  const name = nameOf(draft, taken);
   if (draft.kind === "stdio") {
     if (draft.command.trim() === "") found["command"] = "What shall run? A program's name or its path.";
     else if (/^https?:\/\//i.test(draft.command.trim())) found["command"] = "This is an address. Choose Address above.";
@@ -192,14 +205,14 @@ export function placeholders(texts: readonly string[]): { text: string; means: s
 
 function meaning(inside: string): string {
   const input = /^input:(.+)$/.exec(inside)?.[1];
-  if (input !== undefined) return `what you said for “${input}” when it was imported`;
+  if (input !== undefined) return `what you say for “${input}” at the import`;
   if (inside === "userHome") return "your home folder";
   if (inside === "workspaceFolder") return "the folder of the file that it was imported from";
   if (inside === "pathSeparator" || inside === "/") return "the sign between folders on this system";
   const [variable = "", ...rest] = inside.replace(/^env:/, "").split(":-");
   if (!/^[\p{L}\p{N}_]+$/u.test(variable)) return "nothing here: the server will not start with it";
-  const otherwise = rest.length === 0 ? "without it the server does not start" : `or “${rest.join(":-")}” where it is not set`;
-  return `the variable ${variable} of Usher's environment when it starts, ${otherwise}`;
+  const otherwise = rest.length === 0 ? "; without it the server does not start" : `, or “${rest.join(":-")}” where it is not set`;
+  return `the variable ${variable} of Usher's environment when it starts${otherwise}`;
 }
 
 /** Every text of the form that may have placeholders. */

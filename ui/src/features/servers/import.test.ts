@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { demoReview } from "../../platform/demo/server-forms";
-import { choices, firstPicks, freeName, importLabel, inputProblems, nameProblems, neededInputs, saidInputs } from "./import";
+import { freeName } from "./form";
+import { choices, firstPicks, importLabel, inputProblems, nameProblems, neededInputs, saidInputs } from "./import";
 
 const review = demoReview({ kind: "text", text: "{}" }, ["filesystem"]);
 

@@ -40,13 +40,6 @@ export function nameProblems(review: ImportReview, picks: Picks, names: readonly
   return found;
 }
 
-/** A name that is not taken: `files`, `files 2`, `files 3`. */
-export function freeName(name: string, names: readonly string[]): string {
-  let free = name;
-  for (let count = 2; names.includes(free); count += 1) free = `${name} ${count}`;
-  return free;
-}
-
 /** The inputs that the chosen servers need. */
 export function neededInputs(review: ImportReview, picks: Picks): ImportInput[] {
   const keys = new Set(takenEntries(review, picks).map((it) => it.key));

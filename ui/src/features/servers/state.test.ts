@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { demoServers } from "../../platform/demo/servers";
-import { refusedForVariants, serverLook } from "./state";
+import { refusedForVariants, sentence, serverLook } from "./state";
 
 it("a server's state has a dot, a word and a sentence", () => {
   expect(demoServers().map(serverLook).map((l) => [l.dot, l.short])).toEqual([
@@ -19,4 +19,8 @@ it("the tools that an earlier revision would take are counted", () => {
   expect(refusedForVariants(server)).toBe(0);
   const refused = (name: string, rule: string) => ({ name, rule, why: "" });
   expect(refusedForVariants({ ...server, rejected_tools: [refused("a", "H09"), refused("b", "H04"), refused("c", "H09")] })).toBe(2);
+});
+
+it("a remark is a sentence where it stands alone", () => {
+  expect(["its envFile is not read", "Done. ", "why?", ""].map(sentence)).toEqual(["Its envFile is not read.", "Done.", "Why?", ""]);
 });

@@ -25,3 +25,10 @@ export function serverLook(server: ServerView): { dot: "on" | "busy" | "bad" | "
 export function refusedForVariants(server: ServerView): number {
   return server.rejected_tools.filter((tool) => tool.rule === "H09").length;
 }
+
+/** What is told of a thing, as a sentence of its own. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "";
+  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?…]$/.test(trimmed) ? "" : ".");
+}

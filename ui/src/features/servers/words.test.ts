@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fromLines, isPath, readCommandLine, showCommand, splitCommand, toLines } from "./words";
+import { fromLines, isPath, readCommandLine, showCommand, splitCommand, toLines, visible } from "./words";
 
 describe("a command line", () => {
   it.each<[string, string[] | null]>([
@@ -46,4 +46,10 @@ describe("arguments, one a line", () => {
   it("are what somebody who thinks of a shell means", () => {
     expect(fromLines('  -y \n\n"C:\\Program Files\\x"\n"a b"\n"')).toEqual(["-y", String.raw`C:\Program Files\x`, "a b", '"']);
   });
+});
+
+it("what cannot be seen is shown, so that nothing runs unread", () => {
+  expect(visible("npx\u202etxt.exe\u200b \u00a0\nrm")).toBe(String.raw`npx\u202etxt.exe\u200b \u00a0\u000arm`);
+  expect(visible("npx\nKEY=1", true)).toBe("npx\nKEY=1");
+  expect(visible("größe 日本 🌤")).toBe("größe 日本 🌤");
 });
