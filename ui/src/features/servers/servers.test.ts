@@ -96,6 +96,15 @@ describe("adding a server", () => {
     expect(screen.queryByTestId("test-result")).toBeNull();
   });
 
+  it("splits a typed line also when it is saved with one click", async () => {
+    const { asked } = await stage();
+    await userEvent.click(screen.getByTestId("add-server"));
+    await userEvent.type(await screen.findByRole("textbox", { name: "Command" }), "uvx mcp-server-time --utc");
+    await userEvent.click(screen.getByTestId("server-save"));
+    await waitFor(() => expect(screen.queryByTestId("server-form")).toBeNull());
+    expect(asked("save_server")).toMatchObject([{ form: { name: "time", launch: { command: "uvx", args: ["mcp-server-time", "--utc"] } } }]);
+  });
+
   it("asks before it throws away what was typed", async () => {
     await stage();
     await userEvent.click(screen.getByTestId("add-server"));
@@ -173,7 +182,7 @@ describe("lists of servers", () => {
     await openMenu("Import …");
     const known = await screen.findByTestId("import-known");
     expect(known.textContent).toContain("Cursor");
-    expect(known.textContent).toContain("it is not JSON");
+    expect(known.textContent).toContain("It is not JSON: expected a comma in line 7.");
     await userEvent.click(within(known).getByText("Claude Desktop"));
     const entries = await screen.findAllByTestId("import-entry");
     expect(entries.map((it) => it.dataset["key"])).toEqual(["filesystem", "weather", "tracker", "old"]);
