@@ -233,5 +233,8 @@ describe("lists of servers", () => {
     await userEvent.click(screen.getByTestId("export-save"));
     expect(await screen.findByText("~/Downloads/mcp-servers.json")).toBeTruthy();
     expect(asked("save_servers_export")).toEqual([{}]);
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByTestId("export-dialog")).toBeNull());
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByRole("button", { name: "More for servers" })));
   });
 });
