@@ -13,6 +13,8 @@ mod plan;
 mod reports;
 mod rules;
 mod schema;
+mod servers;
+mod servers_cli;
 mod tidy;
 mod views;
 

@@ -5,6 +5,7 @@
 mod answers;
 mod commands;
 pub mod serve;
+mod server_form;
 pub mod types;
 mod usher;
 mod view;

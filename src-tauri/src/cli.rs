@@ -7,6 +7,7 @@ mod call;
 mod chat;
 mod check;
 mod demo;
+mod given;
 mod report;
 mod script;
 mod servers;
@@ -47,7 +48,7 @@ struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Options),
-    Servers(servers::Options),
+    Servers(Box<servers::Options>),
     Tools(tools::Options),
     Call(call::Options),
     Chat(chat::Options),
@@ -74,7 +75,7 @@ pub(crate) fn run() -> ExitCode {
         None => return window(&runtime, &global),
         Some(Command::SampleServer(options)) => return sample_server(&runtime, options),
         Some(Command::Demo(options)) => runtime.block_on(Box::pin(demo::run(options))),
-        Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(options, &global))),
+        Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(*options, &global))),
         Some(Command::Tools(options)) => runtime.block_on(Box::pin(tools::run(options, &global))),
         Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
         Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
@@ -114,6 +115,8 @@ fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
         data_dir: global.data.clone(),
         consumers: Consumers::WINDOW,
         by_command: false,
+        starts_servers: true,
+        secrets: crate::keyring::place(),
         own_program: session::own_program(),
     };
     let opened = runtime.block_on(crate::api::Usher::open(options));

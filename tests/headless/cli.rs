@@ -20,17 +20,18 @@ use super::CHILD;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a run came to.
-struct Run {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub(super) struct Run {
+    pub(super) code: Option<i32>,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 /// Runs the program with a data folder of its own.
-async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
+pub(super) async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
     let child = tokio::process::Command::new(CHILD)
         .args(arguments.iter().map(AsRef::as_ref))
         .env("USHER_DATA_DIR", data)
+        .env("USHER_SECRETS", "file")
         .env_remove("USHER_LOG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

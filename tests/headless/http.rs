@@ -24,15 +24,15 @@ use usher_tests::stage::within;
 use super::CHILD;
 
 /// A sample server at a port of its own, which ends with the test.
-struct Served {
-    url: String,
+pub(super) struct Served {
+    pub(super) url: String,
     _child: Child,
     // A server that nobody listens to may fail when it speaks.
     _stderr: BufReader<ChildStderr>,
 }
 
 impl Served {
-    async fn start(switches: &[&str]) -> Self {
+    pub(super) async fn start(switches: &[&str]) -> Self {
         let mut child = Command::new(CHILD)
             .args(["sample-server", "--http"])
             .args(switches)

@@ -9,6 +9,7 @@
     reason = "this crate is used by tests only, and a panic is how a test fails"
 )]
 
+pub mod authorized;
 pub mod canaries;
 pub mod disk;
 pub mod http;

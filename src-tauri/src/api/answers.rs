@@ -4,24 +4,25 @@ use std::path::PathBuf;
 
 use usher_engine::routing::LegacyPolicy;
 use usher_host::{
-    conversation::{self as host, NewModel, SaveFormat, StoredSpec, ViewReply},
+    conversation::{self as host, NewModel, SaveFormat, ViewReply},
     model::ToolChoice,
     payload::Sort,
 };
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher,
+    ApiError, Commands, Usher, server_form,
     types::{
-        ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
+        ApprovalChoice, ConfigurationSource, ConversationSummary, ConversationView, CustomChoice,
+        ExchangeBody, ExportedServers, ImportChoice, ImportReview, JsonChildren, KnownConfiguration,
         LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
-        ViewLaunch, WireLine,
+        SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest, Settings, SortBy, TableWindow,
+        UiEvent, ViewAnswer, ViewLaunch, WireLine,
     },
     view,
 };
 
-fn refuse(what: impl Into<String>, todo: &str) -> ApiError {
+pub(super) fn refuse(what: impl Into<String>, todo: &str) -> ApiError {
     ApiError { what: what.into(), safe: "Nothing was changed.".to_owned(), todo: todo.to_owned() }
 }
 
@@ -197,19 +198,64 @@ impl Commands for Usher {
         Ok(self.host.take_back(&conversation_id, &item_id).await?)
     }
 
-    async fn save_server(
-        &self,
-        server_id: Option<String>,
-        name: String,
-        command: String,
-        args: Vec<String>,
-        env: Vec<(String, String)>,
-    ) -> Result<String, ApiError> {
-        if name.trim().is_empty() || command.trim().is_empty() {
-            return Err(refuse("A server needs a name and a command.", "Fill in both."));
-        }
-        let spec = StoredSpec { command, args, env, built_in: false };
+    async fn server_form(&self, server_id: String) -> Result<ServerForm, ApiError> {
+        let (name, spec) = self.host.server_spec(&server_id)?;
+        Ok(server_form::form(name, spec))
+    }
+
+    async fn save_server(&self, server_id: Option<String>, form: ServerForm) -> Result<String, ApiError> {
+        let old = server_id.as_deref().and_then(|it| self.host.server_spec(it).ok());
+        let (name, spec) = server_form::spec(&form, old.as_ref().map(|it| &it.1))?;
         Ok(self.host.save_server(server_id, name, spec).await?)
+    }
+
+    async fn test_server(&self, server_id: Option<String>, form: ServerForm) -> Result<ServerTest, ApiError> {
+        let old = server_id.as_deref().and_then(|it| self.host.server_spec(it).ok());
+        let (name, spec) = server_form::spec(&form, old.as_ref().map(|it| &it.1))?;
+        Ok(server_form::test(self.host.test_server(server_id.as_deref(), &name, &spec).await))
+    }
+
+    async fn pin_revision(&self, server_id: String, revision: Option<String>) -> Result<(), ApiError> {
+        let revision = revision.as_deref().map(server_form::revision).transpose()?;
+        Ok(self.host.pin_revision(&server_id, revision).await?)
+    }
+
+    async fn sign_in(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.sign_in(&server_id).await?)
+    }
+
+    async fn sign_out(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.sign_out(&server_id).await?)
+    }
+
+    async fn known_configurations(&self) -> Result<Vec<KnownConfiguration>, ApiError> {
+        Ok(self.host.known_lists().await.into_iter().map(server_form::known).collect())
+    }
+
+    async fn review_configuration(&self, source: ConfigurationSource) -> Result<ImportReview, ApiError> {
+        Ok(server_form::review(self.host.review_list(&server_form::source(source)).await?))
+    }
+
+    async fn import_servers(
+        &self,
+        source: ConfigurationSource,
+        chosen: Vec<ImportChoice>,
+        inputs: Vec<(String, String)>,
+    ) -> Result<Vec<String>, ApiError> {
+        let choice = |it: ImportChoice| host::ListChoice { key: it.key, name: it.name, enabled: it.enabled };
+        let chosen: Vec<host::ListChoice> = chosen.into_iter().map(choice).collect();
+        let inputs = inputs.into_iter().collect();
+        Ok(self.host.import_servers(&server_form::source(source), &chosen, &inputs).await?)
+    }
+
+    async fn export_servers(&self) -> Result<ExportedServers, ApiError> {
+        let (text, remarks) = self.host.export_servers();
+        Ok(ExportedServers { text, remarks })
+    }
+
+    async fn save_servers_export(&self) -> Result<SavedFile, ApiError> {
+        let (path, bytes) = self.host.save_servers_export(&downloads()).await?;
+        Ok(SavedFile { path: path.display().to_string(), bytes })
     }
 
     async fn remove_server(&self, server_id: String) -> Result<(), ApiError> {

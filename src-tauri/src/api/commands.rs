@@ -5,9 +5,10 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
+    ApprovalChoice, ConfigurationSource, ConversationSummary, ConversationView, CustomChoice, ExchangeBody,
+    ExportedServers, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
+    LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction, SavedFile, SearchHitView,
+    SelectionPreview, ServerForm, ServerTest, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
     WireLine,
 };
 
@@ -94,8 +95,28 @@ commands! {
     /// Takes out of the model's context what the user or a View put there, from the next request on (rule H25).
     take_back { conversation_id: String, item_id: String } -> ();
 
+    /// What the form of a server holds, without the values of secrets.
+    server_form { server_id: String } -> ServerForm;
     /// Adds or changes a server.
-    save_server { server_id: Option<String>, name: String, command: String, args: Vec<String>, env: Vec<(String, String)> } -> String;
+    save_server { server_id: Option<String>, form: ServerForm } -> String;
+    /// Starts a server apart from the one that runs, asks what it offers, and ends it. Nothing that is kept changes.
+    test_server { server_id: Option<String>, form: ServerForm } -> ServerTest;
+    /// Speaks only this revision with a server, or negotiates again.
+    pin_revision { server_id: String, revision: Option<String> } -> ();
+    /// Begins or repeats the sign-in at a server.
+    sign_in { server_id: String } -> ();
+    /// Forgets what a sign-in brought.
+    sign_out { server_id: String } -> ();
+    /// The lists of servers that other programs keep on this computer.
+    known_configurations {} -> Vec<KnownConfiguration>;
+    /// What a list of servers would bring. Nothing is kept, and nothing runs.
+    review_configuration { source: ConfigurationSource } -> ImportReview;
+    /// Keeps servers of a list, with what the person said for its inputs. Answers their ids.
+    import_servers { source: ConfigurationSource, chosen: Vec<ImportChoice>, inputs: Vec<(String, String)> } -> Vec<String>;
+    /// The servers as a file for other programs, without secrets.
+    export_servers {} -> ExportedServers;
+    /// Writes that file to the user's folder for downloads.
+    save_servers_export {} -> SavedFile;
     /// Removes a server.
     remove_server { server_id: String } -> ();
     /// Turns a server on or off.

@@ -13,6 +13,7 @@ mod output;
 mod question;
 mod record;
 mod server;
+mod server_form;
 mod setting;
 
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
@@ -36,5 +37,9 @@ pub use record::{
 };
 pub use server::{
     AudienceChip, AudienceColor, RejectedToolView, RuleText, ServerState, ServerView, ToolView, VariantView,
+};
+pub use server_form::{
+    ConfigurationSource, ExportedServers, FormPair, ImportChoice, ImportEntry, ImportInput, ImportReview,
+    KnownConfiguration, LaunchForm, ServerForm, ServerTest, SignInView, SkippedEntry,
 };
 pub use setting::{LegacyPolicyView, LocalEndpoint, ModelView, ProviderTest, Settings, Theme};

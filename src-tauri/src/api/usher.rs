@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    ffi::OsString,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -11,7 +12,8 @@ use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::{
     connection::{ConnectionOptions, Offers},
-    conversation::{Host, HostError, HostEvent, HostOptions},
+    conversation::{Host, HostError, HostEvent, HostOptions, Surroundings},
+    store::{SecretPlace, StoreOptions},
 };
 
 use super::{
@@ -36,6 +38,10 @@ pub struct UsherOptions {
     pub own_program: String,
     /// Whether the command line opens it.
     pub by_command: bool,
+    /// Whether servers that are on are started.
+    pub starts_servers: bool,
+    /// Where secrets are kept.
+    pub secrets: SecretPlace,
 }
 
 impl UsherOptions {
@@ -57,10 +63,30 @@ impl UsherOptions {
                 offers: Offers { forms: !self.by_command, urls: !self.by_command, ..Offers::default() },
                 ..ConnectionOptions::default()
             },
-            store: usher_host::store::StoreOptions::default(),
+            store: StoreOptions { secrets: self.secrets.clone(), ..StoreOptions::default() },
+            surroundings: self.surroundings(),
             patience: usher_host::model::Patience::default(),
             clock: Arc::new(now_ms),
             ids: Arc::new(|| uuid::Uuid::now_v7().to_string()),
+        }
+    }
+}
+
+impl UsherOptions {
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            home: dirs::home_dir(),
+            config: dirs::config_dir(),
+            // A window is in no folder; a command is where it was typed.
+            project: std::env::current_dir().ok().filter(|_| self.by_command),
+            env: Arc::new(|| {
+                let text = |(name, value): (OsString, OsString)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                };
+                std::env::vars_os().filter_map(text).collect()
+            }),
+            open: Arc::new(|url| open::that_detached(url).map_err(|error| error.to_string())),
+            starts_servers: self.starts_servers,
         }
     }
 }

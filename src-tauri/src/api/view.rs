@@ -12,7 +12,8 @@ use usher_host::{
     conversation::{
         self as host, AnswerState, ApprovalRule, CallRecord, CallState, Channel, ExchangeRecord, Host,
         ItemBody, ItemRecord, LedgerRecord, ModelEntry, Notice, NoticeLevel, Preferences, Preview,
-        ScriptLine, ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, Summary, TurnState, WireRecord,
+        ScriptLine, ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, StoredLaunch, Summary,
+        TurnState, WireRecord,
     },
     payload::{self, JsonKind, MediaKind, decode_base64, identify, safe_name},
 };
@@ -183,14 +184,16 @@ fn rule_text(defect: &Defect) -> view::RuleText {
 }
 
 pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
-    let command = if it.spec.built_in { "usher".to_owned() } else { it.spec.command.clone() };
     let tools = it.tools.iter().map(|listed| tool(host, &it.id, listed)).collect();
     view::ServerView {
-        command: std::iter::once(command)
-            .chain(it.spec.args)
-            .map(|it| quoted(&it))
-            .collect::<Vec<_>>()
-            .join(" "),
+        launch: match &it.spec.launch {
+            StoredLaunch::Stdio { .. } => "stdio".to_owned(),
+            StoredLaunch::Http { .. } => "http".to_owned(),
+        },
+        command: it.spec.line(),
+        pinned_revision: it.spec.pinned.map(|it| it.to_string()),
+        offers_earlier: it.offers_earlier.map(|it| it.to_string()),
+        sign_in: it.sign_in.map(|it| view::SignInView { signed_in_at: it.signed_in_at, waiting: it.waiting }),
         state: match it.state {
             ServerPhase::Off => view::ServerState::Off,
             ServerPhase::Starting => view::ServerState::Starting,
@@ -217,15 +220,6 @@ pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
         name: it.name,
         enabled: it.enabled,
     }
-}
-
-/// A word of a command line as the form of a server can read it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn tool(host: &Host, server_id: &str, listed: &usher_host::conversation::ListedTool) -> view::ToolView {

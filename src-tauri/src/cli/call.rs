@@ -9,6 +9,7 @@ use usher_protocol::{RawJson, model::Selector};
 
 use super::{
     Global,
+    given::GivenServer,
     report::Report,
     session::{Approval, Exit, Failure, Session},
     terminal::{Paint, clean_line, err, out},
@@ -18,10 +19,10 @@ use super::{
 /// Call a tool and print its result for each audience
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "usher call [OPTIONS] SERVER TOOL\n       usher call [OPTIONS] TOOL -- CMD [ARG]..."
+    override_usage = "usher call [OPTIONS] SERVER TOOL\n       usher call [OPTIONS] TOOL --url URL\n       usher call [OPTIONS] TOOL -- CMD [ARG]..."
 )]
 pub(super) struct Options {
-    /// A configured server and its tool; only the tool if a command is given
+    /// A configured server and its tool; only the tool if a server is given
     #[arg(required = true, num_args = 1..=2, value_name = "SERVER TOOL")]
     names: Vec<String>,
     /// The arguments, as a JSON object
@@ -39,9 +40,8 @@ pub(super) struct Options {
     /// Call without asking
     #[arg(long)]
     yes: bool,
-    /// The command of a server that is started for this
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    given: GivenServer,
 }
 
 /// The modes, by the words of the command line.
@@ -77,13 +77,15 @@ impl ModeName {
 
 /// Calls it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
-    let (server, tool) = match (options.names.as_slice(), options.command.is_empty()) {
+    let (server, tool) = match (options.names.as_slice(), options.given.is_none()) {
         ([server, tool], true) => (Some(server.as_str()), tool.as_str()),
         ([tool], false) => (None, tool.as_str()),
         ([_], true) => {
-            return Err(Failure::usage("Name the server and the tool, or give a server's command after --."));
+            return Err(Failure::usage(
+                "Name the server and the tool, or give a server with --url or after --.",
+            ));
         }
-        _ => return Err(Failure::usage("With a command after --, name only the tool.")),
+        _ => return Err(Failure::usage("With a server that is given, name only the tool.")),
     };
     if !RawJson::parse(options.args.clone()).is_ok_and(|it| it.is_object()) {
         return Err(Failure::usage("--args is not a JSON object. Write it as '{\"name\": \"value\"}'."));
@@ -94,7 +96,7 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         (_, false) => return Err(Failure::usage("--ask chooses the outputs itself; leave --mode out.")),
         (mode, true) => mode.mode(),
     };
-    let (mut session, id) = tools::open(server, &options.command, global, Approval::of(options.yes)).await?;
+    let (mut session, id) = tools::open(server, &options.given, global, Approval::of(options.yes)).await?;
     let called = call(&mut session, &id, tool, mode, &options).await;
     let printed = match &called {
         Ok(end) => print(&session.host, end, &options).await,

@@ -17,14 +17,13 @@ use usher_engine::contract::{Finding, Level, arguments, pasted};
 use usher_host::{
     connection::{ConnectionOptions, HttpSpec, ServerSpec, StdioSpec},
     contract::{self, AskArguments, CheckOptions, Given, Report},
-    conversation::StoredSpec,
     model::{Portability, Provider, portability},
 };
 use usher_protocol::{RawJson, Revision, model::Tool};
 
 use super::{
     Global,
-    session::{Approval, Exit, Failure, Place, Session},
+    session::{Exit, Failure, Place, Session},
     terminal::{Paint, clean, clean_line, err, out},
 };
 
@@ -185,14 +184,13 @@ async fn spec(options: &Options, global: &Global) -> Result<ServerSpec, Failure>
 
 /// A configured server, as the window would start it. The host is asked for it and closed before the check starts one of its own.
 async fn configured(name: &str, global: &Global) -> Result<ServerSpec, Failure> {
-    let consumers = usher_engine::selection::Consumers::WINDOW;
-    let session = Session::open(Place::Folder(global.data.clone()), consumers, Approval::Ask).await?;
-    let found = session.find(name);
+    let session = Session::open_quietly(Place::Folder(global.data.clone())).await?;
+    let filled = match session.find(name) {
+        Ok(found) => session.host.filled_server(&found.id).await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
     session.close().await;
-    let StoredSpec { command, args, env, built_in } = found?.spec;
-    // The sample server is this very program, wherever it is now.
-    let command = if built_in { super::session::own_program() } else { command };
-    Ok(StdioSpec { command, args, env, cwd: None }.into())
+    filled
 }
 
 fn given(options: &Options) -> Result<BTreeMap<String, Given>, Failure> {

@@ -227,11 +227,7 @@ impl Demo {
         ));
         self.session.host.enable_server("sample", false).await?;
         let args = ["sample-server", "--unrequested-output", "--meta-secrets"];
-        let spec = StoredSpec {
-            args: args.iter().map(|it| (*it).to_owned()).collect(),
-            built_in: true,
-            ..StoredSpec::default()
-        };
+        let spec = StoredSpec::built_in(args.iter().map(|it| (*it).to_owned()).collect());
         let id = self.session.host.save_server(None, "Misbehaving".to_owned(), spec).await?;
         self.session.ready(&id).await?;
         self.converse(Mode::Data).await?;

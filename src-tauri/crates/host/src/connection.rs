@@ -73,8 +73,8 @@ pub use self::{
     prompts::{Completing, Completion, Prompt, PromptArgument},
     question::{Answer, Ask, Elicited, Offers, Question, Root},
     resources::ResourceTemplate,
-    spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
-    supervisor::{ServerState, Supervisor},
+    spec::{ConnectionOptions, HttpSpec, PathSource, Remembered, ServerSpec, StdioSpec},
+    supervisor::{Launch, NotLaunched, ServerState, Supervisor},
 };
 
 /// The most pages of a list that are read.
@@ -175,6 +175,10 @@ impl Connection {
         else {
             return opened;
         };
+        // A revision of the modern era that was chosen is spoken over Streamable HTTP or not at all.
+        if options.pinned.is_some_and(|it| it.has_request_meta()) {
+            return opened;
+        }
         let text = "The server does not know Streamable HTTP; trying the HTTP with SSE of 2024-11-05.";
         events.step(None, true, text.to_owned());
         let newest = options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);

@@ -16,6 +16,7 @@ mod record;
 mod scripting;
 mod servers;
 mod settle;
+mod surroundings;
 mod turn;
 mod views;
 
@@ -30,7 +31,11 @@ pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
 pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord};
 pub use record::*;
-pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
+pub use servers::{
+    Channel, KnownList, ListChoice, ListReview, ListSource, ListedTool, ReviewedServer, ServerPhase,
+    ServerStatus, SignIn, StoredLaunch, StoredPair, StoredSpec, Trial, WireRecord, quoted,
+};
+pub use surroundings::Surroundings;
 pub use turn::Preview;
 pub use views::{Launch, ViewReply};
 
@@ -70,6 +75,8 @@ pub struct HostOptions {
     pub store: StoreOptions,
     /// How models are waited for.
     pub patience: Patience,
+    /// What surrounds the host on this computer.
+    pub surroundings: Surroundings,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
     /// Gives a fresh id each time.
@@ -215,11 +222,7 @@ impl Host {
     async fn start_servers(&self) -> Result<(), HostError> {
         let mut rows = self.store().servers().await?;
         if self.is_first_run() && rows.is_empty() {
-            let spec = StoredSpec {
-                args: vec!["sample-server".to_owned()],
-                built_in: true,
-                ..StoredSpec::default()
-            };
+            let spec = StoredSpec::built_in(vec!["sample-server".to_owned()]);
             let row = crate::store::ServerRow {
                 id: "sample".to_owned(),
                 name: "Sample".to_owned(),
@@ -339,6 +342,15 @@ impl Host {
 
     fn own_program(&self) -> String {
         self.0.options.own_program.clone()
+    }
+
+    fn surroundings(&self) -> &Surroundings {
+        &self.0.options.surroundings
+    }
+
+    /// Where secrets are kept.
+    pub fn secrets_kept(&self) -> crate::store::SecretsKept {
+        self.store().secrets().kept()
     }
 
     fn connection_options(&self) -> ConnectionOptions {

@@ -1,6 +1,6 @@
 //! What goes wrong with a server, said so that a person can act on it.
 
-use usher_protocol::{RawJson, codec::DecodeError};
+use usher_protocol::{RawJson, Revision, codec::DecodeError};
 
 use super::{authorization::AuthorizationError, event::Exit};
 
@@ -70,6 +70,14 @@ pub enum ConnectError {
         /// What it speaks.
         supported: Vec<String>,
     },
+    /// One revision was chosen for it, and it does not speak that one.
+    #[error("only {pinned} was to be spoken with the server, which speaks {}", if spoken.is_empty() { "something else".to_owned() } else { spoken.join(", ") })]
+    OtherRevision {
+        /// The revision that was chosen.
+        pinned: Revision,
+        /// What it speaks, as far as it says.
+        spoken: Vec<String>,
+    },
     /// It refused to open.
     #[error("the server refused {method}: {message} ({code})")]
     Refused {
@@ -114,6 +122,9 @@ impl ConnectError {
                 Some(_) => "Check the address: MCP servers often live at a path such as /mcp.".to_owned(),
             },
             Self::NotAuthorized(error) => error.todo().to_owned(),
+            Self::OtherRevision { .. } => {
+                "Choose another revision for it, or automatic negotiation.".to_owned()
+            }
             Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
             Self::Refused { .. } | Self::BadGreeting { .. } => {
                 "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
 
@@ -58,6 +59,23 @@ impl From<HttpSpec> for ServerSpec {
     }
 }
 
+/// What was found out about a server, so that the next start need not (2026-07-28 basic/versioning, "Era cache"). It is where the asking
+/// begins, and never what is believed: a way that fails is left, and another server is asked anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The revision that it spoke.
+    pub revision: Revision,
+    /// What it called itself, with its version.
+    #[serde(default)]
+    pub server: Option<String>,
+}
+
+impl From<Revision> for Remembered {
+    fn from(revision: Revision) -> Self {
+        Self { revision, server: None }
+    }
+}
+
 /// How the host behaves towards a server.
 #[derive(Debug, Clone)]
 pub struct ConnectionOptions {
@@ -74,8 +92,10 @@ pub struct ConnectionOptions {
     pub authorization: Option<Authorization>,
     /// The newest revision that is offered; earlier ones follow. Lower it to repeat a request under an earlier one (rule H09).
     pub newest: Revision,
-    /// What [`super::Greeting::remember`] said last time: a server of the handshake era that met the probe with silence.
-    pub remembered: Option<Revision>,
+    /// The one revision that is tried, whatever the server says of others; `newest` then means nothing.
+    pub pinned: Option<Revision>,
+    /// What [`super::Greeting::remember`] said last time.
+    pub remembered: Option<Remembered>,
     /// How long `server/discover` may stay unanswered before the handshake is tried.
     pub probe_timeout: Duration,
     /// How long the handshake may stay unanswered. Long, because `npx` may be downloading.
@@ -97,6 +117,7 @@ impl Default for ConnectionOptions {
             offers: Offers::default(),
             authorization: None,
             newest: Revision::NEWEST,
+            pinned: None,
             remembered: None,
             probe_timeout: Duration::from_secs(3),
             handshake_timeout: Duration::from_mins(1),

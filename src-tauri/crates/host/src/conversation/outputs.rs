@@ -472,7 +472,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Writes a file under a name that is not taken: `name`, `name (2)`, …
-async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, HostError> {
+pub(super) async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, HostError> {
     let folder = folder.to_owned();
     let (stem, ending) = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!(".{ending}")),

@@ -1,8 +1,8 @@
 //! What servers ask the person in front of the host: forms to fill in and addresses to visit (2025-11-25 and 2026-07-28
 //! client/elicitation).
 //!
-//! A question always says which server asks, and every answer is checked before it leaves. Deliberately absent: drawing the form, and
-//! opening the address.
+//! A question always says which server asks, and every answer is checked before it leaves. An address is opened with the yes
+//! to it. Deliberately absent: drawing the form.
 
 mod form;
 
@@ -122,6 +122,27 @@ impl Host {
         question.answer(answer);
     }
 
+    /// Asks whether the person may be sent to an address, which the host then opens. Dropping the future withdraws the question.
+    pub(super) async fn may_visit(
+        &self,
+        server_id: &str,
+        server_name: &str,
+        message: String,
+        url: &str,
+    ) -> bool {
+        let Ok(asked) = read(&Ask::Url { message, url: url.to_owned(), id: None }) else { return false };
+        let (answer, answered) = oneshot::channel();
+        let (server_id, server_name) = (server_id.to_owned(), server_name.to_owned());
+        let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
+        let asking = Asking { host: self.clone(), id: record.id.clone() };
+        let waiting = Waiting { record: record.clone(), schema: None, answer };
+        lock(&self.0.questions).0.insert(record.id.clone(), waiting);
+        self.tell(HostEvent::Question(Box::new(record)));
+        let answer = answered.await;
+        drop(asking);
+        matches!(answer, Ok(Answer::Elicited(Elicited::Accept { .. })))
+    }
+
     /// The questions that wait, oldest first.
     pub fn questions(&self) -> Vec<QuestionRecord> {
         lock(&self.0.questions).0.values().map(|it| it.record.clone()).collect()
@@ -134,6 +155,16 @@ impl Host {
     pub fn answer_question(&self, id: &str, answer: QuestionAnswer) -> Result<(), HostError> {
         let mut questions = lock(&self.0.questions);
         let waiting = questions.0.get(id).ok_or_else(|| HostError::unknown("question"))?;
+        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&waiting.record.asked, &answer) {
+            // The yes to an address opens it, so that no caller can say yes without.
+            (self.surroundings().open)(url).map_err(|why| {
+                HostError::new(
+                    format!("The address could not be opened: {why}."),
+                    "The question still waits.",
+                    "Copy the address into your browser, or decline.",
+                )
+            })?;
+        }
         let elicited = match answer {
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,
@@ -146,6 +177,19 @@ impl Host {
             let _gone = waiting.answer.send(Answer::Elicited(elicited));
         }
         Ok(())
+    }
+}
+
+/// A question of the host's own, taken back when nobody waits for its answer any more.
+struct Asking {
+    host: Host,
+    id: String,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        lock(&self.host.0.questions).0.remove(&self.id);
+        self.host.tell(HostEvent::QuestionGone(std::mem::take(&mut self.id)));
     }
 }
 
