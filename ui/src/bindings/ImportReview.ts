@@ -2,4 +2,8 @@
 import type { ImportEntry } from "./ImportEntry";
 import type { ImportInput } from "./ImportInput";
 import type { SkippedEntry } from "./SkippedEntry";
+
+/**
+ * What a list of servers would bring, before anything of it is kept or runs.
+ */
 export type ImportReview = { source: string, servers: Array<ImportEntry>, inputs: Array<ImportInput>, skipped: Array<SkippedEntry>, };

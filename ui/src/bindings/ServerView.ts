@@ -7,15 +7,31 @@ import type { ToolView } from "./ToolView";
 /**
  * A server and its state.
  */
-export type ServerView = { id: string, name: string, launch: string, pinned_revision: string | null, offers_earlier: string | null, sign_in: SignInView | null, 
+export type ServerView = { id: string, name: string, 
 /**
- * The command line, for people.
+ * How it is reached: `stdio` or `http`.
+ */
+launch: string, 
+/**
+ * The command line or the address, for people.
  */
 command: string, enabled: boolean, state: ServerState, 
 /**
  * The negotiated revision.
  */
 revision: string | null, 
+/**
+ * The one revision that is tried, if the person chose one.
+ */
+pinned_revision: string | null, 
+/**
+ * An earlier revision that the server names itself, when it offers tools that the negotiated one refuses (rule H09).
+ */
+offers_earlier: string | null, 
+/**
+ * How the host is signed in; only for a server over HTTP.
+ */
+sign_in: SignInView | null, 
 /**
  * What the server calls itself.
  */
