@@ -186,7 +186,9 @@ describe("lists of servers", () => {
     await userEvent.click(within(known).getByText("Claude Desktop"));
     const entries = await screen.findAllByTestId("import-entry");
     expect(entries.map((it) => it.dataset["key"])).toEqual(["filesystem", "weather", "tracker", "old"]);
-    expect(entries[2]?.textContent).toContain("TRACKER_TOKEN");
+    expect(entries[2]?.textContent).toContain("Not set here: TRACKER_TOKEN");
+    const runs = within(entries[1]!).getByTestId("import-runs").textContent;
+    for (const part of ["uvx weather-mcp", "WEATHER_KEY=${input:weather-key}", "OTHER_KEY=••••"]) expect(runs).toContain(part);
     expect(screen.getByTestId("import-skipped").textContent).toContain("half");
     expect(screen.getAllByTestId<HTMLInputElement>("import-start").every((it) => !it.checked)).toBe(true);
     // The name is taken, so it is taken in under another.

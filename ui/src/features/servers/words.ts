@@ -85,7 +85,7 @@ export function fromLines(text: string): string[] {
 /** Signs that are not seen, or that turn round what is: a list of servers from elsewhere may hide a word behind them. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0]/g;
 
-/** A text in which everything is seen. Line ends stay where they are if `lines` says so. */
-export function visible(text: string, lines = false): string {
-  return text.replace(UNSEEN, (sign) => (lines && sign === "\n" ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`));
+/** A text in which everything is seen, on one line. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,4 +1,5 @@
 import type { ConfigurationSource } from "../../bindings/ConfigurationSource";
+import type { FormPair } from "../../bindings/FormPair";
 import type { ImportChoice } from "../../bindings/ImportChoice";
 import type { ImportReview } from "../../bindings/ImportReview";
 import type { LaunchForm } from "../../bindings/LaunchForm";
@@ -79,15 +80,20 @@ export function demoTest(form: ServerForm): ServerTest {
 
 /** What a list would bring: the same four servers, whatever was given, so that everything a review has to say is there. */
 export function demoReview(source: ConfigurationSource, names: readonly string[]): ImportReview {
-  const stdio = (command: string, args: string[]): LaunchForm => ({ kind: "stdio", command, args, env: [], cwd: null });
-  const entry = (key: string, launch: LaunchForm, runs: string) => ({ key, name: key, launch, runs, enabled: true, remarks: [] as string[], taken: names.includes(key), missing: [] as string[] });
+  const stdio = (command: string, args: string[], env: FormPair[] = []): LaunchForm => ({ kind: "stdio", command, args, env, cwd: null });
+  const http = (url: string, headers: FormPair[] = []): LaunchForm => ({ kind: "http", url, headers });
+  const plain = (name: string, value: string): FormPair => ({ name, value, secret: false });
+  const entry = (key: string, launch: LaunchForm) => ({ key, name: key, launch, runs: demoLine(launch), enabled: true, remarks: [] as string[], taken: names.includes(key), missing: [] as string[] });
   return {
     source: source.kind === "path" ? source.path : "the pasted text",
     servers: [
-      entry("filesystem", stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "${workspaceFolder}"]), "npx -y @modelcontextprotocol/server-filesystem ${workspaceFolder}"),
-      { ...entry("weather", stdio("uvx", ["weather-mcp"]), "uvx weather-mcp\nWEATHER_KEY=${input:weather-key}"), remarks: ["its command is a whole line, split as a shell would; no shell runs"] },
-      { ...entry("tracker", { kind: "http", url: "https://tracker.example/mcp", headers: [] }, "https://tracker.example/mcp\nAuthorization: Bearer ${env:TRACKER_TOKEN}"), missing: ["TRACKER_TOKEN"] },
-      { ...entry("old", { kind: "http", url: "http://127.0.0.1:9999/sse", headers: [] }, "http://127.0.0.1:9999/sse"), enabled: false },
+      entry("filesystem", stdio("npx", ["-y", "@modelcontextprotocol/server-filesystem", "${workspaceFolder}"])),
+      {
+        ...entry("weather", stdio("uvx", ["weather-mcp"], [plain("WEATHER_KEY", "${input:weather-key}"), { name: "OTHER_KEY", value: null, secret: true }])),
+        remarks: ["its command is a whole line, split as a shell would; no shell runs"],
+      },
+      { ...entry("tracker", http("https://tracker.example/mcp", [plain("Authorization", "Bearer ${env:TRACKER_TOKEN}")])), missing: ["TRACKER_TOKEN"] },
+      { ...entry("old", http("http://127.0.0.1:9999/sse")), enabled: false },
     ],
     inputs: [{ id: "weather-key", description: "Key of the weather service", password: true, default: null, options: [], used_by: ["weather"] }],
     skipped: [{ name: "half", why: "it has neither a command nor a url" }],
