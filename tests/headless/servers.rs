@@ -178,6 +178,14 @@ async fn secrets_reach_the_server_and_nothing_else() {
     let broken = StoredSpec { pinned: Some(Revision::V2025_03_26), ..spec };
     let trial = stage.host.test_server(Some(&local), "Local", &broken).await;
 
+    // Its words come another way than its answers, and may come later.
+    let said = || stage.host.wire_lines(Some(&local), 0, 10_000).iter().any(|it| it.text.contains("my key is"));
+    within(async {
+        while !said() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     // Nowhere in what is shown, told or exported.
     let mut shown = format!("{:?}\n{trial:?}\n{:?}\n", stage.host.server_statuses(), stage.events());
     shown += &format!("{:?}\n{:?}\n", stage.host.export_servers(), stage.host.secrets_kept());

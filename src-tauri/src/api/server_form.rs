@@ -84,7 +84,7 @@ pub(super) fn spec(form: &ServerForm, old: Option<&StoredSpec>) -> Result<(Strin
 
 /// A revision by its name.
 pub(super) fn revision(text: &str) -> Result<usher_protocol::Revision, ApiError> {
-    text.parse().map_err(|error: usher_protocol::revision::UnknownRevision| {
+    text.parse::<usher_protocol::Revision>().map_err(|error| {
         refuse(format!("{error}."), "Choose one of the list, or automatic negotiation.")
     })
 }

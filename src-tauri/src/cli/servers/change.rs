@@ -162,7 +162,7 @@ pub(super) async fn enable(name: &str, enabled: bool, global: &Global) -> Result
 pub(super) async fn pin(name: &str, revision: &str, global: &Global) -> Result<Exit, Failure> {
     let revision: Option<Revision> = match revision {
         "auto" => None,
-        text => Some(text.parse().map_err(|error| {
+        text => Some(text.parse::<Revision>().map_err(|error| {
             let known: Vec<&str> = Revision::ALL.iter().map(|it| it.as_str()).collect();
             Failure::usage(format!("{error}. It speaks {}; `auto` negotiates.", known.join(", ")))
         })?),
