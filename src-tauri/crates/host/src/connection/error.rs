@@ -164,6 +164,12 @@ pub enum CallError {
         /// Why nobody answered.
         why: String,
     },
+    /// The server ended the task that the call had become.
+    #[error("the server cancelled the task{}", why.as_ref().map(|it| format!(": {it}")).unwrap_or_default())]
+    TaskCancelled {
+        /// Why, in the server's words. Untrusted.
+        why: Option<String>,
+    },
     /// The server always wanted one more thing.
     #[error("the server asked {rounds} times for more before it would answer")]
     TooManyRounds {
@@ -210,7 +216,7 @@ impl CallError {
             Self::Http(HttpFailure { status: Some(401 | 403), .. }) => {
                 "The server wants to know who asks: sign in again."
             }
-            Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) => {
+            Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) | Self::TaskCancelled { .. } => {
                 "Check whether the action took effect before you repeat it."
             }
             Self::NotAuthorized(error) => error.todo(),

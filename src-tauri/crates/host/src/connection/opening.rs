@@ -325,7 +325,7 @@ impl Opening<'_> {
         self.step(Some(newest), false, format!("Sent initialize, offering {newest}."));
         let params = json!({
             "protocolVersion": newest,
-            "capabilities": self.options.client_capabilities(),
+            "capabilities": self.options.client_capabilities(newest),
             "clientInfo": self.options.client_info(),
         });
         let (_, answer) = link.wire().request("initialize", params.into()).await;

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 use usher_protocol::{Revision, UI_EXTENSION, UI_MIME};
 
-use super::{authorization::Authorization, question::Offers};
+use super::{authorization::Authorization, logging::LoggingLevel, question::Offers, tasks::TASKS_EXTENSION};
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct ConnectionOptions {
     pub client_version: String,
     /// Whether the MCP Apps extension is advertised.
     pub ui_extension: bool,
+    /// Whether the Tasks extension is advertised, under revisions that have extensions of results.
+    pub tasks_extension: bool,
     /// What the host answers to servers.
     pub offers: Offers,
     /// How the host signs in at a server that is spoken to over HTTP and wants to know who asks. Without it such a server cannot be
@@ -84,6 +86,10 @@ pub struct ConnectionOptions {
     pub request_timeout: Duration,
     /// How long a call may take at most, whatever its own timeout and progress say.
     pub call_limit: Duration,
+    /// How long a call may take at most that the server goes on with as a task.
+    pub task_limit: Duration,
+    /// From which level on the server is to tell what it does; nothing is asked for without one.
+    pub log_level: Option<LoggingLevel>,
     /// Where commands are looked up.
     pub path: PathSource,
 }
@@ -94,6 +100,7 @@ impl Default for ConnectionOptions {
             client_name: "usher".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             ui_extension: true,
+            tasks_extension: true,
             offers: Offers::default(),
             authorization: None,
             newest: Revision::NEWEST,
@@ -102,6 +109,8 @@ impl Default for ConnectionOptions {
             handshake_timeout: Duration::from_mins(1),
             request_timeout: Duration::from_mins(1),
             call_limit: Duration::from_mins(10),
+            task_limit: Duration::from_hours(2),
+            log_level: None,
             path: PathSource::LoginShell,
         }
     }
@@ -113,12 +122,24 @@ impl ConnectionOptions {
     }
 
     /// Exactly what works: what is not advertised may not be asked for.
-    pub(super) fn client_capabilities(&self) -> Value {
-        let mut all = self.offers.capabilities();
+    pub(super) fn client_capabilities(&self, revision: Revision) -> Value {
+        let mut all = self.offers.capabilities(revision);
+        let mut extensions = serde_json::Map::new();
         if self.ui_extension {
-            all.insert("extensions".to_owned(), json!({UI_EXTENSION: {"mimeTypes": [UI_MIME]}}));
+            extensions.insert(UI_EXTENSION.to_owned(), json!({"mimeTypes": [UI_MIME]}));
+        }
+        if self.has_tasks(revision) {
+            extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
+        }
+        if !extensions.is_empty() {
+            all.insert("extensions".to_owned(), Value::Object(extensions));
         }
         Value::Object(all)
+    }
+
+    /// Whether a server may go on with a call as a task. What 2025-11-25 called tasks was an experiment of another shape.
+    pub(super) fn has_tasks(&self, revision: Revision) -> bool {
+        self.tasks_extension && revision.has_result_type()
     }
 
     /// What each request carries under a revision without a handshake (2026-07-28 basic, "_meta").
@@ -126,7 +147,7 @@ impl ConnectionOptions {
         json!({
             "io.modelcontextprotocol/protocolVersion": revision,
             "io.modelcontextprotocol/clientInfo": self.client_info(),
-            "io.modelcontextprotocol/clientCapabilities": self.client_capabilities(),
+            "io.modelcontextprotocol/clientCapabilities": self.client_capabilities(revision),
         })
     }
 }

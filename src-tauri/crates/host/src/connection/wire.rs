@@ -184,6 +184,18 @@ impl Wire {
         (id, answer)
     }
 
+    /// Sends a request whose answer nobody waits for, without waiting for anything.
+    pub(super) fn request_unheard(&self, method: &'static str, params: RawJson) {
+        let (reply, _nobody) = oneshot::channel();
+        let id = FIRST_OWN_ID + self.own_requests.fetch_add(1, Ordering::Relaxed);
+        self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: false, progress: None });
+        let request =
+            Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) };
+        if self.queue(request).is_err() {
+            self.events.defect(format!("The server does not read its input; {method} was not sent."));
+        }
+    }
+
     /// Notes that rmcp sends a request now.
     pub(super) fn expect_through_rmcp(
         &self,

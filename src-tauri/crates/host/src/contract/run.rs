@@ -205,6 +205,7 @@ impl<'a> Run<'a> {
             CallError::Unreadable { .. } => Some((Wire::W7, error.to_string())),
             CallError::Server { .. }
             | CallError::Cancelled
+            | CallError::TaskCancelled { .. }
             | CallError::Unanswered { .. }
             | CallError::Endless { .. }
             | CallError::NotConnected { .. }
