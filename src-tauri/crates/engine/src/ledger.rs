@@ -154,6 +154,26 @@ pub enum LedgerEntry {
         /// An estimate of its tokens.
         tokens: u64,
     },
+    /// A server asked the model, with the user's consent; nothing of it is part of the conversation.
+    ServerAsked {
+        /// The server's name.
+        server: String,
+        /// The recorded request.
+        exchange: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Its SHA-256, in hexadecimal.
+        sha256: String,
+        /// An estimate of its tokens.
+        tokens: u64,
+    },
+    /// What the model wrote for a server went to it, with the user's consent.
+    ServerAnswered {
+        /// The server's name.
+        server: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
 }
 
 /// A fact as a line.
@@ -274,6 +294,18 @@ impl LedgerEntry {
                 detail: size(*bytes),
                 reasons: vec![format!("SHA-256 {sha256}"), format!("about {tokens} tokens")],
                 ..plain(Kind::Sent, "a request was sent to the model")
+            },
+            Self::ServerAsked { server, bytes, sha256, tokens, .. } => Line {
+                detail: size(*bytes),
+                reasons: vec![format!("SHA-256 {sha256}"), format!("about {tokens} tokens")],
+                ..plain(
+                    Kind::Sent,
+                    format!("{server} asked the model, allowed by you; outside the conversation"),
+                )
+            },
+            Self::ServerAnswered { server, bytes } => Line {
+                detail: size(*bytes),
+                ..plain(Kind::Door, format!("what the model wrote for {server} went to it, allowed by you"))
             },
         }
     }

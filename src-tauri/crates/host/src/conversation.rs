@@ -7,15 +7,18 @@ mod approval;
 mod call;
 mod doors;
 mod event;
+mod exchange;
 mod history;
 mod live;
 mod models;
 mod outputs;
 mod questions;
 mod record;
+mod sampling;
 mod scripting;
 mod servers;
 mod settle;
+mod trust;
 mod turn;
 mod views;
 
@@ -30,7 +33,9 @@ pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
 pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord};
 pub use record::*;
+pub use sampling::{SampleAnswer, SampleMessage, SampleRequest};
 pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
+pub use trust::ServerTrust;
 pub use turn::Preview;
 pub use views::{Launch, ViewReply};
 
@@ -153,6 +158,9 @@ struct Inner {
     scripts: Mutex<Scripts>,
     views: Mutex<Views>,
     questions: Mutex<Questions>,
+    /// How often the server of a call asked the model during it.
+    samples: Mutex<BTreeMap<String, u32>>,
+    trust: Mutex<trust::Trust>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -196,6 +204,8 @@ impl Host {
             scripts: Mutex::default(),
             views: Mutex::default(),
             questions: Mutex::default(),
+            samples: Mutex::default(),
+            trust: Mutex::new(trust::load(&store).await?),
             options,
             store,
             events,

@@ -235,6 +235,8 @@ pub struct ExchangeRecord {
     pub measure: Measure,
     /// Bytes by source, in the order of the body.
     pub share: Vec<Share>,
+    /// The server that asked the model, if it was none of the conversation's own requests.
+    pub asked_by: Option<String>,
 }
 
 /// The size of a request beside what it could be.

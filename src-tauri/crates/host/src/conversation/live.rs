@@ -621,6 +621,9 @@ pub(super) struct StoredShare {
     pub(super) measure: super::Measure,
     pub(super) share: Vec<Share>,
     pub(super) spans: Vec<super::SpanRecord>,
+    /// The server that asked the model, if one did.
+    #[serde(default)]
+    pub(super) asked_by: Option<String>,
 }
 
 pub(super) fn exchange_of(row: ExchangeRow) -> ExchangeRecord {
@@ -636,5 +639,6 @@ pub(super) fn exchange_of(row: ExchangeRow) -> ExchangeRecord {
         outcome: row.outcome,
         measure: stored.measure,
         share: stored.share,
+        asked_by: stored.asked_by,
     }
 }

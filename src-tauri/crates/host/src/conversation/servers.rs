@@ -267,7 +267,24 @@ impl Host {
         let remembered = row.era.as_deref().and_then(|it| it.parse().ok());
         let spec = StdioSpec { command, args: spec.args.clone(), env: spec.env.clone(), cwd: None };
         let offers = self.offers_to(&row.id, &row.name);
-        (spec.into(), ConnectionOptions { remembered, offers, ..self.connection_options() })
+        let log_level = self.server_trust(&row.id).log_level;
+        (spec.into(), ConnectionOptions { remembered, offers, log_level, ..self.connection_options() })
+    }
+
+    /// Starts a server again with what it is to hear of the host now.
+    pub(super) async fn relaunch(&self, server: &Arc<Server>) {
+        let (row, spec) = {
+            let facts = server.facts();
+            (facts.row.clone(), facts.spec.clone())
+        };
+        let before = server.supervisor.connection().ok();
+        let (command, options) = self.launch(&row, &spec);
+        server.supervisor.replace(command, options);
+        // The supervisor takes the order on its own task; a call that follows at once must not find the old connection.
+        let Some(before) = before else { return };
+        let mut state = server.supervisor.state();
+        let taken = state.wait_for(|it| !it.connection().is_ok_and(|it| it.is_same(&before)));
+        let _in_time = tokio::time::timeout(std::time::Duration::from_secs(5), taken).await;
     }
 
     async fn follow_state(self, server: Arc<Server>) {
@@ -524,6 +541,7 @@ impl Host {
     pub async fn remove_server(&self, id: &str) -> Result<(), super::HostError> {
         self.store().refusing().delete_server(id).await?;
         self.forget_server(id).await;
+        self.forget_trust(id);
         self.tell(HostEvent::ServerRemoved(id.to_owned()));
         Ok(())
     }
