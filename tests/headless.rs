@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod code_mode;
 mod disk;
+mod duties;
 mod foreign;
 mod http;
 mod kept;

@@ -3,6 +3,7 @@
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
 mod answers;
+mod asked;
 mod commands;
 pub mod serve;
 pub mod types;

@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint); 130 when it was interrupted.
 //! Deliberately absent: work of its own; each command asks the same core as the window.
 
+mod asking;
 mod call;
 mod chat;
 mod check;
@@ -114,6 +115,7 @@ fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
         data_dir: global.data.clone(),
         consumers: Consumers::WINDOW,
         by_command: false,
+        can_ask: true,
         own_program: session::own_program(),
     };
     let opened = runtime.block_on(crate::api::Usher::open(options));

@@ -11,12 +11,12 @@ use usher_host::{
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher,
+    ApiError, Commands, Usher, asked,
     types::{
         ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
         LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
-        ViewLaunch, WireLine,
+        SavedFile, SearchHitView, SelectionPreview, ServerTrustView, Settings, SortBy, TableWindow, UiEvent,
+        ViewAnswer, ViewLaunch, WireLine,
     },
     view,
 };
@@ -237,6 +237,14 @@ impl Commands for Usher {
 
     async fn revoke_approval(&self, server_id: String, tool: Option<String>) -> Result<(), ApiError> {
         Ok(self.host.revoke_approval(&server_id, tool).await?)
+    }
+
+    async fn server_trust(&self, server_id: String) -> Result<ServerTrustView, ApiError> {
+        Ok(asked::trust(self.host.server_trust(&server_id)))
+    }
+
+    async fn set_server_trust(&self, server_id: String, trust: ServerTrustView) -> Result<(), ApiError> {
+        Ok(self.host.set_server_trust(&server_id, asked::trust_of(trust)).await?)
     }
 
     async fn set_legacy_policy(

@@ -7,8 +7,8 @@ use ts_rs::TS;
 use super::types::{
     ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
     LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
-    WireLine,
+    SavedFile, SearchHitView, SelectionPreview, ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer,
+    ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -106,6 +106,10 @@ commands! {
     wire_lines { server_id: Option<String>, after_seq: u32, limit: u32 } -> Vec<WireLine>;
     /// Takes back what was approved for a tool, or for every tool of the server.
     revoke_approval { server_id: String, tool: Option<String> } -> ();
+    /// What the person lets a server have: the model, folders, and how much it tells.
+    server_trust { server_id: String } -> ServerTrustView;
+    /// Changes that. The server is started again if it must hear of it.
+    set_server_trust { server_id: String, trust: ServerTrustView } -> ();
     /// Chooses how results of earlier revisions reach the model.
     set_legacy_policy { server_id: String, tool: String, policy: LegacyPolicyView } -> ();
 

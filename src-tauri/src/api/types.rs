@@ -29,7 +29,10 @@ pub use output::{
     BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, SavedFile, ShownOutput, SortBy,
     TableWindow,
 };
-pub use question::{AskedView, ChoiceView, FieldInput, FieldView, QuestionAction, QuestionView};
+pub use question::{
+    AskedView, ChoiceView, FieldInput, FieldView, LogLevelName, QuestionAction, QuestionView,
+    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView,
+};
 pub use record::{
     BodySpan, ExchangeBody, ExchangeView, LedgerIcon, LedgerRow, ScriptLine, SourceKind, SourceShare,
     WireChannel, WireLine,

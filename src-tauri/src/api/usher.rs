@@ -15,7 +15,7 @@ use usher_host::{
 };
 
 use super::{
-    ApiError, BatchSink, WindowHost,
+    ApiError, BatchSink, WindowHost, asked,
     serve::Served,
     types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
@@ -36,6 +36,8 @@ pub struct UsherOptions {
     pub own_program: String,
     /// Whether the command line opens it.
     pub by_command: bool,
+    /// Whether a person is there who can be asked for what a server wants to know.
+    pub can_ask: bool,
 }
 
 impl UsherOptions {
@@ -53,8 +55,15 @@ impl UsherOptions {
             by_command: self.by_command,
             consumers: self.consumers,
             connection: ConnectionOptions {
-                // The window shows a server's questions; a command does not, so it says that it cannot be asked.
-                offers: Offers { forms: !self.by_command, urls: !self.by_command, ..Offers::default() },
+                // Where nobody can be asked, a server hears that it need not ask. Folders need no question, and only the window
+                // shows what a model is sent and writes.
+                offers: Offers {
+                    forms: self.can_ask,
+                    urls: self.can_ask,
+                    sampling: !self.by_command,
+                    roots: true,
+                    questions: None,
+                },
                 ..ConnectionOptions::default()
             },
             store: usher_host::store::StoreOptions::default(),
@@ -223,7 +232,7 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Models(models) => {
             UiEvent::ModelsChanged { models: models.into_iter().map(view::model).collect() }
         }
-        HostEvent::Question(question) => UiEvent::QuestionAsked { question: view::question(*question) },
+        HostEvent::Question(question) => UiEvent::QuestionAsked { question: asked::question(*question) },
         HostEvent::QuestionGone(question_id) => UiEvent::QuestionGone { question_id },
         HostEvent::Notice(notice) => UiEvent::NoticeRaised { notice: view::notice(notice) },
         HostEvent::NoticeCleared(notice_id) => UiEvent::NoticeCleared { notice_id },
@@ -269,7 +278,7 @@ impl WindowHost for Usher {
             models,
             settings: view::settings(self.host.preferences()),
             notices: board.notices.values().cloned().collect(),
-            questions: self.host.questions().into_iter().map(view::question).collect(),
+            questions: self.host.questions().into_iter().map(asked::question).collect(),
         }
     }
 

@@ -131,39 +131,6 @@ pub(super) fn preferences(it: view::Settings) -> Preferences {
     }
 }
 
-pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
-    let asked = match it.asked {
-        host::Asked::Form { message, fields } => {
-            view::AskedView::Form { message, fields: fields.into_iter().map(field).collect() }
-        }
-        host::Asked::Url { message, url, host } => view::AskedView::Url { message, url, host },
-    };
-    view::QuestionView { id: it.id, server_name: it.server_name, asked }
-}
-
-fn field(it: host::Field) -> view::FieldView {
-    let choices = |all: Vec<host::Choice>| {
-        all.into_iter().map(|it| view::ChoiceView { value: it.value, title: it.title }).collect()
-    };
-    let input = match it.kind {
-        host::FieldKind::Text { format, max, .. } => {
-            view::FieldInput::Text { format, max: max.and_then(|it| u32::try_from(it).ok()) }
-        }
-        host::FieldKind::Number { whole, min, max } => view::FieldInput::Number { whole, min, max },
-        host::FieldKind::Switch => view::FieldInput::Switch,
-        host::FieldKind::One(all) => view::FieldInput::One { choices: choices(all) },
-        host::FieldKind::Many(all) => view::FieldInput::Many { choices: choices(all) },
-    };
-    view::FieldView {
-        name: it.name,
-        title: it.title,
-        description: it.description,
-        required: it.required,
-        input,
-        default_json: it.default.map(|it| it.to_string()),
-    }
-}
-
 pub(super) fn notice(it: Notice) -> view::NoticeView {
     view::NoticeView {
         id: it.id,
@@ -525,6 +492,7 @@ pub(super) fn exchange(it: ExchangeRecord) -> view::ExchangeView {
             .map(|it| view::SourceShare { source: source(it.kind), label: it.label, bytes: it.bytes })
             .collect(),
         kept_out_bytes: it.measure.kept_out_bytes,
+        asked_by: it.asked_by,
     }
 }
 

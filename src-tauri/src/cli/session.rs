@@ -7,10 +7,14 @@ use std::{collections::BTreeSet, future::Future, io::IsTerminal, path::PathBuf, 
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::conversation::{
-    ApprovalChoice, CallRecord, CallState, Host, HostError, HostEvent, ServerPhase, ServerStatus, StoredSpec,
+    ApprovalChoice, CallRecord, CallState, Host, HostError, HostEvent, QuestionAnswer, QuestionRecord,
+    ServerPhase, ServerStatus, StoredSpec,
 };
 
-use super::terminal::{clean_line, err};
+use super::{
+    asking,
+    terminal::{clean_line, err},
+};
 use crate::api::UsherOptions;
 
 /// How a command ends; README, "The command line", lists the codes.
@@ -122,7 +126,13 @@ impl Session {
                 (Some(made.path().to_owned()), Some(made))
             }
         };
-        let options = UsherOptions { data_dir, consumers, own_program: own_program(), by_command: true };
+        let options = UsherOptions {
+            data_dir,
+            consumers,
+            own_program: own_program(),
+            by_command: true,
+            can_ask: can_ask(),
+        };
         let (host, events) = Host::open(options.host_options())
             .await
             .map_err(|error| Failure::new(Exit::Unreachable, error.to_string()))?;
@@ -202,8 +212,11 @@ impl Session {
         }
     }
 
-    /// Answers a call that waits for the user.
+    /// Answers a call that waits for the user, and what a server asks.
     fn consider(&mut self, event: &HostEvent) {
+        if let HostEvent::Question(question) = event {
+            return ask_for_server(self.host.clone(), question.as_ref().clone());
+        }
         let HostEvent::Item { call: Some(call), .. } = event else { return };
         let CallState::AwaitingApproval(why) = &call.state else { return };
         if !self.asked.insert(call.id.clone()) {
@@ -298,6 +311,7 @@ fn ask(host: Host, call: &CallRecord, why: &str) {
     );
     // The thread that reads the terminal cannot be interrupted; the runtime is left without waiting for it.
     tokio::task::spawn_blocking(move || {
+        let _one_at_a_time = TERMINAL.lock();
         err(&question);
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line);
@@ -308,6 +322,28 @@ fn ask(host: Host, call: &CallRecord, why: &str) {
             _ => ApprovalChoice::Refuse,
         };
         answer(&host, &id, choice);
+    });
+}
+
+/// Two questions at once would read each other's answers.
+static TERMINAL: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Asks the person at the terminal what a server asks, again while the answer does not fit.
+fn ask_for_server(host: Host, question: QuestionRecord) {
+    tokio::task::spawn_blocking(move || {
+        let _one_at_a_time = TERMINAL.lock();
+        loop {
+            let answer = asking::answer(&question, &mut std::io::stdin().lock(), &mut |text| err(text));
+            let accepts = matches!(answer, QuestionAnswer::Accept(_));
+            match host.answer_question(&question.id, answer) {
+                Err(error) => err(&format!("{error}\n")),
+                Ok(()) => return,
+            }
+            // Only what was filled in can be corrected, and only while the server waits.
+            if !accepts || !host.questions().iter().any(|it| it.id == question.id) {
+                return;
+            }
+        }
     });
 }
 

@@ -68,6 +68,8 @@ pub struct ExchangeView {
     /// Bytes of results that routing kept out of the model's context so far.
     #[ts(type = "number")]
     pub kept_out_bytes: u64,
+    /// The server that asked the model, if the request is none of the conversation's own.
+    pub asked_by: Option<String>,
 }
 
 /// How much of a body comes from where.
