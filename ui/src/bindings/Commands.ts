@@ -15,6 +15,7 @@ import type { QuestionAction } from "./QuestionAction";
 import type { SavedFile } from "./SavedFile";
 import type { SearchHitView } from "./SearchHitView";
 import type { SelectionPreview } from "./SelectionPreview";
+import type { ServerTrustView } from "./ServerTrustView";
 import type { Settings } from "./Settings";
 import type { SortBy } from "./SortBy";
 import type { TableWindow } from "./TableWindow";
@@ -45,6 +46,8 @@ export interface Commands {
   restart_server: { payload: { server_id: string; }; answer: null };
   wire_lines: { payload: { server_id: string | null; after_seq: number; limit: number; }; answer: Array<WireLine> };
   revoke_approval: { payload: { server_id: string; tool: string | null; }; answer: null };
+  server_trust: { payload: { server_id: string; }; answer: ServerTrustView };
+  set_server_trust: { payload: { server_id: string; trust: ServerTrustView; }; answer: null };
   set_legacy_policy: { payload: { server_id: string; tool: string; policy: LegacyPolicyView; }; answer: null };
   save_model: { payload: { model_id: string | null; provider: string; base_url: string; name: string; key: string | null; context_tokens: number | null; takes_images: boolean; }; answer: ModelView };
   remove_model: { payload: { model_id: string; }; answer: null };

@@ -20,4 +20,4 @@ share: Array<SourceShare>,
 /**
  * Bytes of results that routing kept out of the model's context so far.
  */
-kept_out_bytes: number, };
+kept_out_bytes: number, asked_by: string | null, };

@@ -2,6 +2,7 @@ import type { ApiError } from "../bindings/ApiError";
 import type { BodySpan } from "../bindings/BodySpan";
 import type { ConversationView } from "../bindings/ConversationView";
 import type { SelectionPreview } from "../bindings/SelectionPreview";
+import type { ServerTrustView } from "../bindings/ServerTrustView";
 import type { ServerView } from "../bindings/ServerView";
 import type { Settings } from "../bindings/Settings";
 import type { Snapshot } from "../bindings/Snapshot";
@@ -84,6 +85,8 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       ...s,
       tools: s.tools.map((t) => (tool === null || t.name === tool ? change(t) : t)),
     }));
+
+  const trust = new Map<string, ServerTrustView>();
 
   const handlers: Handlers = {
     search: ({ query }) => found([...world.conversations.values()], query),
@@ -217,6 +220,13 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         .filter((l) => (server_id === null || l.server_id === server_id) && l.seq > after_seq)
         .slice(0, limit),
     revoke_approval: ({ server_id, tool }) => changeTool(server_id, tool, (t) => ({ ...t, approval: "ask" })),
+    server_trust: ({ server_id }) => trust.get(server_id) ?? { asks_model: false, roots: [], log_level: null },
+    set_server_trust({ server_id, trust: next }) {
+      const wrong = next.roots.find((path) => !path.startsWith("/"));
+      if (wrong !== undefined) throw refusal(`"${wrong}" is not a whole path.`, "Write the path from its root on.");
+      trust.set(server_id, next);
+      return null;
+    },
     set_legacy_policy: ({ server_id, tool, policy }) =>
       changeTool(server_id, tool, (t) => ({ ...t, legacy_policy: policy })),
     save_model({ model_id, provider, base_url, name, key, context_tokens, takes_images }) {

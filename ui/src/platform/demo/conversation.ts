@@ -155,6 +155,7 @@ export function demoExchange(id: string, at: number): ExchangeView {
       { source: "results", label: "results", bytes: 1020 },
     ],
     kept_out_bytes: 41_700,
+    asked_by: null,
   };
 }
 
