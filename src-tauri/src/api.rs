@@ -4,6 +4,8 @@
 
 mod answers;
 mod commands;
+pub(crate) mod contract;
+pub(crate) mod junit;
 pub mod serve;
 pub mod types;
 mod usher;

@@ -5,10 +5,12 @@
 //! | `start` | the window opens and draws |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
+//! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
 //! | `screenshots` | the pictures of the README, taken anew |
 
 mod audiences;
 mod consent;
+mod contract;
 mod screenshots;
 mod stage;
 mod start;

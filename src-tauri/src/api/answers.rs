@@ -13,10 +13,10 @@ use usher_protocol::model::Selector;
 use super::{
     ApiError, Commands, Usher,
     types::{
-        ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
-        ViewLaunch, WireLine,
+        ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, ConversationSummary, ConversationView,
+        CustomChoice, EvidenceView, ExchangeBody, JsonChildren, LegacyPolicyView, LocalEndpoint, ModeName,
+        ModelView, PastedView, PayloadText, ProviderTest, QuestionAction, SavedFile, SearchHitView,
+        SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
     },
     view,
 };
@@ -54,7 +54,7 @@ fn custom_view(it: host::CustomChoice) -> CustomChoice {
 }
 
 /// The user's folder for downloads.
-fn downloads() -> PathBuf {
+pub(super) fn downloads() -> PathBuf {
     let fallback = || dirs::home_dir().unwrap_or_else(std::env::temp_dir).join("Downloads");
     std::env::var_os("USHER_DOWNLOAD_DIR")
         .map(PathBuf::from)
@@ -388,6 +388,54 @@ impl Commands for Usher {
             body: found.body,
             headers: found.headers,
         })
+    }
+
+    async fn plan_check(&self, server_id: String) -> Result<CheckPlan, ApiError> {
+        Ok(self.planned_check(&server_id))
+    }
+
+    async fn start_check(
+        &self,
+        server_id: String,
+        revision: Option<String>,
+        tools: Vec<CheckTool>,
+        timeout_seconds: u32,
+    ) -> Result<String, ApiError> {
+        self.begin_check(server_id, revision, tools, timeout_seconds)
+    }
+
+    async fn stop_check(&self, check_id: String) -> Result<(), ApiError> {
+        self.end_check(&check_id);
+        Ok(())
+    }
+
+    async fn checks(&self) -> Result<Vec<CheckView>, ApiError> {
+        Ok(self.kept_checks())
+    }
+
+    async fn check_report(&self, check_id: String) -> Result<CheckReport, ApiError> {
+        self.report_view(&check_id)
+    }
+
+    async fn check_evidence(&self, check_id: String, evidence: u32) -> Result<EvidenceView, ApiError> {
+        self.evidence(&check_id, evidence)
+    }
+
+    async fn export_check(&self, check_id: String, format: String) -> Result<String, ApiError> {
+        self.report_text(&check_id, &format)
+    }
+
+    async fn save_check(&self, check_id: String, format: String) -> Result<SavedFile, ApiError> {
+        self.save_report(&check_id, &format).await
+    }
+
+    async fn judge_pasted(
+        &self,
+        result: String,
+        schema: String,
+        revision: Option<String>,
+    ) -> Result<PastedView, ApiError> {
+        super::contract::judge_pasted(&result, &schema, revision.as_deref())
     }
 
     async fn run_script(&self, conversation_id: String, source: String) -> Result<String, ApiError> {

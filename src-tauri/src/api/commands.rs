@@ -5,10 +5,10 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
-    WireLine,
+    ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, ConversationSummary, ConversationView,
+    CustomChoice, EvidenceView, ExchangeBody, JsonChildren, LegacyPolicyView, LocalEndpoint, ModeName,
+    ModelView, PastedView, PayloadText, ProviderTest, QuestionAction, SavedFile, SearchHitView,
+    SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -137,6 +137,25 @@ commands! {
 
     /// The exact bytes of a request to a model.
     exchange_body { exchange_id: String } -> ExchangeBody;
+
+    /// What the tools of a server would be called with, if its contract were checked.
+    plan_check { server_id: String } -> CheckPlan;
+    /// Checks a server's contract, on a process of its own. Answers the check's id.
+    start_check { server_id: String, revision: Option<String>, tools: Vec<CheckTool>, timeout_seconds: u32 } -> String;
+    /// Ends a check; what was found so far is reported.
+    stop_check { check_id: String } -> ();
+    /// The checks that run and the last that ran, newest first.
+    checks {} -> Vec<CheckView>;
+    /// What a check came to.
+    check_report { check_id: String } -> CheckReport;
+    /// What a finding was found in, as it came.
+    check_evidence { check_id: String, evidence: u32 } -> EvidenceView;
+    /// A report as text. `format` is `json` or `junit`.
+    export_check { check_id: String, format: String } -> String;
+    /// Writes a report to the user's folder for downloads.
+    save_check { check_id: String, format: String } -> SavedFile;
+    /// Judges a result, or a whole response, against a schema of its structured part.
+    judge_pasted { result: String, schema: String, revision: Option<String> } -> PastedView;
 
     /// Runs a script against the conversation's servers. Answers the run's id.
     run_script { conversation_id: String, source: String } -> String;

@@ -7,6 +7,7 @@
 
 mod app_view;
 mod call;
+mod contract;
 mod conversation;
 mod event;
 mod output;
@@ -19,6 +20,11 @@ pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,
     ToolCallView, VerdictView, WithheldView,
+};
+pub use contract::{
+    CheckGroup, CheckPlan, CheckPlanTool, CheckReport, CheckState, CheckTool, CheckView, EvidenceView,
+    FindingLevel, FindingView, KeywordFateName, KeywordView, PastedView, ProblemView, ProviderView,
+    RequirementView,
 };
 pub use conversation::{
     AnswerState, ConversationSummary, ConversationView, CustomChoice, Item, ItemKind, ModeName,

@@ -74,6 +74,7 @@ fn now_ms() -> i64 {
 pub struct Usher {
     pub(super) host: Host,
     board: Arc<Mutex<Board>>,
+    pub(super) checks: Arc<super::contract::Checks>,
 }
 
 /// What a page that subscribes is told, and the events since.
@@ -99,7 +100,7 @@ impl Usher {
             lock(&board).conversations.insert(summary.id.clone(), view::summary(summary));
         }
         tokio::spawn(pump(host.clone(), events, Arc::clone(&board)));
-        Ok(Self { host, board })
+        Ok(Self { host, board, checks: Arc::default() })
     }
 
     /// The host, for the command line.

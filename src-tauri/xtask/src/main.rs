@@ -11,6 +11,7 @@ mod process;
 mod run;
 mod screenshots;
 mod summary;
+mod survey;
 mod test;
 mod ui;
 
@@ -31,6 +32,9 @@ cargo xtask <command>
       npm and a real language model.
   conformance [--yes]
       Installs the official conformance suite and runs it against Usher's own connection and server.
+  survey [--yes]
+      Installs the servers of docs/contract-survey.md from npm, checks each without a network, and
+      writes what was found into that document.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
@@ -60,7 +64,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
     let known: &[&str] = match command.as_str() {
         "run" => &["--yes", "--terminal"],
         "test" => &["--yes", "--with-peers", "--only"],
-        "screenshots" | "conformance" => &["--yes"],
+        "screenshots" | "conformance" | "survey" => &["--yes"],
         _ => &[],
     };
     options.check(known)?;
@@ -68,6 +72,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
         "run" => run::run(&options).map(|()| true),
         "test" => test::run(&mut options),
         "conformance" => conformance::run(&options),
+        "survey" => survey::run(&options).map(|()| true),
         "screenshots" => screenshots::run(&options).map(|()| true),
         "bindings" => bindings::run().map(|()| true),
         _ => {

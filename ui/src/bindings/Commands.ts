@@ -1,14 +1,20 @@
 // Generated from src-tauri/src/api/commands.rs. Do not edit.
 import type { ApprovalChoice } from "./ApprovalChoice";
+import type { CheckPlan } from "./CheckPlan";
+import type { CheckReport } from "./CheckReport";
+import type { CheckTool } from "./CheckTool";
+import type { CheckView } from "./CheckView";
 import type { ConversationSummary } from "./ConversationSummary";
 import type { ConversationView } from "./ConversationView";
 import type { CustomChoice } from "./CustomChoice";
+import type { EvidenceView } from "./EvidenceView";
 import type { ExchangeBody } from "./ExchangeBody";
 import type { JsonChildren } from "./JsonChildren";
 import type { LegacyPolicyView } from "./LegacyPolicyView";
 import type { LocalEndpoint } from "./LocalEndpoint";
 import type { ModeName } from "./ModeName";
 import type { ModelView } from "./ModelView";
+import type { PastedView } from "./PastedView";
 import type { PayloadText } from "./PayloadText";
 import type { ProviderTest } from "./ProviderTest";
 import type { QuestionAction } from "./QuestionAction";
@@ -59,6 +65,15 @@ export interface Commands {
   read_resource: { payload: { conversation_id: string; call_id: string; uri: string; }; answer: null };
   open_link: { payload: { url: string; }; answer: null };
   exchange_body: { payload: { exchange_id: string; }; answer: ExchangeBody };
+  plan_check: { payload: { server_id: string; }; answer: CheckPlan };
+  start_check: { payload: { server_id: string; revision: string | null; tools: Array<CheckTool>; timeout_seconds: number; }; answer: string };
+  stop_check: { payload: { check_id: string; }; answer: null };
+  checks: { payload: { }; answer: Array<CheckView> };
+  check_report: { payload: { check_id: string; }; answer: CheckReport };
+  check_evidence: { payload: { check_id: string; evidence: number; }; answer: EvidenceView };
+  export_check: { payload: { check_id: string; format: string; }; answer: string };
+  save_check: { payload: { check_id: string; format: string; }; answer: SavedFile };
+  judge_pasted: { payload: { result: string; schema: string; revision: string | null; }; answer: PastedView };
   run_script: { payload: { conversation_id: string; source: string; }; answer: string };
   stop_script: { payload: { run_id: string; }; answer: null };
   script_types: { payload: { conversation_id: string; }; answer: string };

@@ -10,6 +10,7 @@ import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
 import type { WireLine } from "../bindings/WireLine";
 import { ACCOUNT_COLUMNS, ASSISTANT_TEXT, demoConversations, demoExchange, globexAccounts } from "./demo/conversation";
+import { demoContract } from "./demo/contract";
 import { demoModels, demoServers } from "./demo/servers";
 import { DemoTurn } from "./demo/turn";
 import { byteLength, children, tableWindow, toJson, type Value } from "./demo/values";
@@ -271,6 +272,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     read_resource: () => null,
     open_link: () => null,
     exchange_body: ({ exchange_id }) => demoBody(exchange_id, world),
+    ...demoContract(world),
     run_script({ source }) {
       const run_id = `run-${world.fresh()}`;
       setTimeout(() => {

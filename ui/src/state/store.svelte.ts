@@ -10,7 +10,7 @@ import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platf
 import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
 
 /** The tabs of the inspector. */
-export type InspectorTab = "routing" | "context" | "wire" | "script";
+export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract";
 
 const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
@@ -33,6 +33,8 @@ export class Store {
   tab = $state<InspectorTab>("routing");
   /** The call that the inspector is about; the last one when none was picked. */
   pickedCallId = $state<string | null>(null);
+  /** The server, and the tool of it, whose contract was asked for; until the Contract tab has taken it over. */
+  contractFor = $state.raw<{ serverId: string; tool: string | null } | null>(null);
   /** The item of the open conversation that should be brought into sight, until it is. */
   revealItemId = $state<string | null>(null);
   /** What the window itself has to say, such as a refused command. */

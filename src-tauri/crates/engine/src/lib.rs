@@ -8,6 +8,7 @@
 
 pub mod contract;
 pub mod declaration;
+mod exact;
 pub mod ledger;
 pub mod routing;
 mod routing_legacy;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use usher_protocol::{RawJson, model::Selector};
 
+use crate::exact;
+
 /// How many problems are listed; a big table with a wrong column has as many as it has rows.
 const MOST_PROBLEMS: usize = 20;
 /// The largest schema that is compiled, in bytes.
@@ -117,9 +119,17 @@ impl Compiled {
         let mut problems: Vec<Problem> = validator
             .iter_errors(&value)
             .take(MOST_PROBLEMS + 1)
-            .map(|error| Problem {
-                pointer: error.instance_path().to_string(),
-                message: brief(&error.to_string()),
+            .map(|error| {
+                let pointer = error.instance_path().to_string();
+                // A number that a double cannot hold is quoted with the digits that came.
+                let digits = matches!(error.instance().as_ref(), Value::Number(it) if it.is_f64())
+                    .then(|| exact::number_at(payload, &pointer))
+                    .flatten();
+                let message = match digits {
+                    Some(digits) => error.masked_with(digits).to_string(),
+                    None => error.to_string(),
+                };
+                Problem { pointer, message: brief(&message) }
             })
             .collect();
         if problems.is_empty() {
@@ -152,6 +162,25 @@ fn compile(schema: &RawJson) -> Result<Validator, NotChecked> {
         .with_draft(draft)
         .build(&value)
         .map_err(|error| NotChecked::Schema(brief(&error.to_string())))
+}
+
+/// The dialect by which a schema is read, for people: its name, and whether the schema says so.
+pub fn dialect_name(schema: &RawJson) -> String {
+    let tree = schema.to_value();
+    let says = tree.get("$schema").is_some();
+    match dialect(&tree) {
+        Ok(draft) => {
+            let name = match draft {
+                Draft::Draft4 => "draft-04",
+                Draft::Draft6 => "draft-06",
+                Draft::Draft7 => "draft-07",
+                Draft::Draft201909 => "2019-09",
+                _ => "2020-12",
+            };
+            if says { name.to_owned() } else { format!("{name}, the default where $schema is absent") }
+        }
+        Err(why) => why.to_string(),
+    }
 }
 
 fn dialect(schema: &Value) -> Result<Draft, NotChecked> {

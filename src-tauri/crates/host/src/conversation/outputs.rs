@@ -296,6 +296,21 @@ impl Host {
         Ok((path, size))
     }
 
+    /// Writes a text into a folder, under a name that is free there.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn save_text(
+        &self,
+        folder: &Path,
+        name: &str,
+        text: String,
+    ) -> Result<(PathBuf, u64), HostError> {
+        let size = text.len() as u64;
+        let path = write_new(folder, &safe_name(name, "report"), text.into_bytes()).await?;
+        Ok((path, size))
+    }
+
     /// A piece of media among the blocks of a payload: what it is, its bytes and a name for it.
     ///
     /// # Errors

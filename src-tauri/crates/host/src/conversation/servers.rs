@@ -270,6 +270,16 @@ impl Host {
         (spec.into(), ConnectionOptions { remembered, offers, ..self.connection_options() })
     }
 
+    /// How a configured server is started now, for a check that starts one of its own.
+    pub fn server_spec(&self, id: &str) -> Option<(ServerSpec, ConnectionOptions)> {
+        let server = self.server(id)?;
+        let (row, spec) = {
+            let facts = server.facts();
+            (facts.row.clone(), facts.spec.clone())
+        };
+        Some(self.launch(&row, &spec))
+    }
+
     async fn follow_state(self, server: Arc<Server>) {
         let mut state = server.supervisor.state();
         loop {
