@@ -10,6 +10,7 @@ mod kept;
 mod misbehaviour;
 mod model_trouble;
 mod plan;
+mod prompts;
 mod reports;
 mod rules;
 mod schema;

@@ -7,6 +7,7 @@ mod call;
 mod chat;
 mod check;
 mod demo;
+mod fetch;
 mod report;
 mod script;
 mod servers;
@@ -49,6 +50,8 @@ enum Command {
     Demo(demo::Options),
     Servers(servers::Options),
     Tools(tools::Options),
+    Prompts(fetch::PromptOptions),
+    Resources(fetch::ResourceOptions),
     Call(call::Options),
     Chat(chat::Options),
     Check(Box<check::Options>),
@@ -76,6 +79,8 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Demo(options)) => runtime.block_on(Box::pin(demo::run(options))),
         Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(options, &global))),
         Some(Command::Tools(options)) => runtime.block_on(Box::pin(tools::run(options, &global))),
+        Some(Command::Prompts(options)) => runtime.block_on(Box::pin(fetch::prompts(options, &global))),
+        Some(Command::Resources(options)) => runtime.block_on(Box::pin(fetch::resources(options, &global))),
         Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
         Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
         Some(Command::Check(options)) => runtime.block_on(Box::pin(check::run(*options, &global))),

@@ -5,10 +5,12 @@
 //! | `start` | the window opens and draws |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
+//! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 
 mod audiences;
 mod consent;
+mod prompts;
 mod screenshots;
 mod stage;
 mod start;

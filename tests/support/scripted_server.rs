@@ -23,6 +23,9 @@ pub struct Script {
     pub tools: Vec<Box<RawValue>>,
     /// The results of calls by the name of the tool, as text.
     pub results: BTreeMap<String, Box<RawValue>>,
+    /// The results of other methods, by the method, or by the method and what it names: `prompts/get hello`.
+    #[serde(default)]
+    pub answers: BTreeMap<String, Box<RawValue>>,
     /// The errors of calls by the name of the tool.
     pub errors: BTreeMap<String, (i64, String)>,
 }
@@ -49,6 +52,16 @@ impl Script {
     pub fn refusing(mut self, name: &str, declaration: &str, code: i64, message: &str) -> Self {
         self.declare(name, declaration);
         self.errors.insert(name.to_owned(), (code, message.to_owned()));
+        self
+    }
+
+    /// Adds the result of a method, or of one that names something: `resources/read a:b`. The server then has the capability.
+    ///
+    /// # Panics
+    /// If it is not JSON.
+    #[must_use]
+    pub fn answering(mut self, request: &str, result: &str) -> Self {
+        self.answers.insert(request.to_owned(), RawValue::from_string(one_line(result)).unwrap());
         self
     }
 
@@ -109,7 +122,22 @@ fn respond(script: &Script, message: &Value) -> Result<String, (i64, String)> {
     let is_modern = script.revision.as_str() >= "2026";
     let tools: Vec<&str> = script.tools.iter().map(|it| it.get()).collect();
     let info = json!({"name": "scripted", "version": "1"});
-    let capabilities = json!({"tools": {}});
+    let mut capabilities = json!({"tools": {}});
+    for (prefix, capability) in
+        [("prompts", "prompts"), ("resources", "resources"), ("completion", "completions")]
+    {
+        if script.answers.keys().any(|it| it.starts_with(prefix)) {
+            capabilities[capability] = json!({});
+        }
+    }
+    let method = message["method"].as_str().unwrap_or_default();
+    let params = &message["params"];
+    let named = [&params["name"], &params["uri"]].into_iter().find_map(Value::as_str).unwrap_or_default();
+    if let Some(answer) =
+        script.answers.get(&format!("{method} {named}")).or_else(|| script.answers.get(method))
+    {
+        return Ok(answer.get().to_owned());
+    }
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" if is_modern => Ok(json!({
             "resultType": "complete", "supportedVersions": [script.revision], "capabilities": capabilities,

@@ -290,6 +290,13 @@ impl Stage {
                 seen.push(b'\n');
             }
         }
+        for item in &opened.items {
+            let ItemBody::Brought(brought) = &item.body else { continue };
+            for part in &brought.messages {
+                seen.extend_from_slice(self.host.payload(&part.handle).await.unwrap().get().as_bytes());
+                seen.push(b'\n');
+            }
+        }
         for call in opened.calls.values() {
             for shown in &call.shown {
                 let (Shown::Blocks { handle }

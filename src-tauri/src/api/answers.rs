@@ -13,10 +13,10 @@ use usher_protocol::model::Selector;
 use super::{
     ApiError, Commands, Usher,
     types::{
-        ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
-        ViewLaunch, WireLine,
+        ApprovalChoice, CompletionView, ConversationSummary, ConversationView, CustomChoice, ExchangeBody,
+        FetchedView, JsonChildren, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText,
+        PromptListView, ProviderTest, QuestionAction, ResourceListView, SavedFile, SearchHitView,
+        SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
     },
     view,
 };
@@ -92,6 +92,7 @@ impl Commands for Usher {
                 host::ItemBody::User
                 | host::ItemBody::Assistant(_)
                 | host::ItemBody::Door(_)
+                | host::ItemBody::Brought(_)
                 | host::ItemBody::Note => None,
             };
             items.push(view::item(&self.host, item, call).await);
@@ -195,6 +196,84 @@ impl Commands for Usher {
 
     async fn take_back(&self, conversation_id: String, item_id: String) -> Result<(), ApiError> {
         Ok(self.host.take_back(&conversation_id, &item_id).await?)
+    }
+
+    async fn list_prompts(&self) -> Result<PromptListView, ApiError> {
+        Ok(view::prompts(self.host.list_prompts().await))
+    }
+
+    async fn complete_prompt_argument(
+        &self,
+        server_id: String,
+        prompt: String,
+        argument: String,
+        typed: String,
+        others: Vec<(String, String)>,
+    ) -> Result<CompletionView, ApiError> {
+        let others = others.into_iter().collect();
+        let asked = self.host.complete_prompt_argument(&server_id, &prompt, &argument, &typed, &others);
+        Ok(view::completion(asked.await?))
+    }
+
+    async fn use_prompt(
+        &self,
+        server_id: String,
+        prompt: String,
+        arguments: Vec<(String, String)>,
+    ) -> Result<FetchedView, ApiError> {
+        let arguments = arguments.into_iter().collect();
+        let fetched = self.host.use_prompt(&server_id, &prompt, arguments).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn send_prompt(&self, conversation_id: String, fetched_id: String) -> Result<(), ApiError> {
+        Ok(self.host.send_prompt(&conversation_id, &fetched_id).await?)
+    }
+
+    async fn discard_fetched(&self, fetched_id: String) -> Result<(), ApiError> {
+        self.host.discard_fetched(&fetched_id);
+        Ok(())
+    }
+
+    async fn list_resources(&self, server_id: String) -> Result<ResourceListView, ApiError> {
+        Ok(view::resources(self.host.list_resources(&server_id).await?))
+    }
+
+    async fn complete_resource_variable(
+        &self,
+        server_id: String,
+        template: String,
+        variable: String,
+        typed: String,
+        others: Vec<(String, String)>,
+    ) -> Result<CompletionView, ApiError> {
+        let others = others.into_iter().collect();
+        let asked = self.host.complete_resource_variable(&server_id, &template, &variable, &typed, &others);
+        Ok(view::completion(asked.await?))
+    }
+
+    async fn read_server_resource(&self, server_id: String, uri: String) -> Result<FetchedView, ApiError> {
+        let fetched = self.host.read_server_resource(&server_id, &uri).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn read_resource_template(
+        &self,
+        server_id: String,
+        template: String,
+        values: Vec<(String, String)>,
+    ) -> Result<FetchedView, ApiError> {
+        let values = values.into_iter().collect();
+        let fetched = self.host.read_resource_template(&server_id, &template, &values).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn attach_resource(&self, conversation_id: String, fetched_id: String) -> Result<(), ApiError> {
+        Ok(self.host.attach_resource(&conversation_id, &fetched_id).await?)
+    }
+
+    async fn subscribe_resource(&self, server_id: String, uri: String, wanted: bool) -> Result<(), ApiError> {
+        Ok(self.host.subscribe_resource(&server_id, &uri, wanted).await?)
     }
 
     async fn save_server(

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
-    WireLine,
+    ApprovalChoice, CompletionView, ConversationSummary, ConversationView, CustomChoice, ExchangeBody,
+    FetchedView, JsonChildren, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText,
+    PromptListView, ProviderTest, QuestionAction, ResourceListView, SavedFile, SearchHitView,
+    SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -93,6 +93,29 @@ commands! {
     show_the_model { conversation_id: String, handle: String } -> ();
     /// Takes out of the model's context what the user or a View put there, from the next request on (rule H25).
     take_back { conversation_id: String, item_id: String } -> ();
+
+    /// The prompts of every connected server.
+    list_prompts {} -> PromptListView;
+    /// What a server suggests for an argument of a prompt while it is typed.
+    complete_prompt_argument { server_id: String, prompt: String, argument: String, typed: String, others: Vec<(String, String)> } -> CompletionView;
+    /// Fetches a prompt's messages, for the user to read. The model has nothing of them yet.
+    use_prompt { server_id: String, prompt: String, arguments: Vec<(String, String)> } -> FetchedView;
+    /// Sends a prompt that was fetched and read, and starts a turn (rule H25).
+    send_prompt { conversation_id: String, fetched_id: String } -> ();
+    /// Forgets what was fetched.
+    discard_fetched { fetched_id: String } -> ();
+    /// What a server has to be read.
+    list_resources { server_id: String } -> ResourceListView;
+    /// What a server suggests for a variable of a template while it is typed.
+    complete_resource_variable { server_id: String, template: String, variable: String, typed: String, others: Vec<(String, String)> } -> CompletionView;
+    /// Reads a resource because the user asked. The model has nothing of it by this.
+    read_server_resource { server_id: String, uri: String } -> FetchedView;
+    /// Reads the resource that a template names with some values.
+    read_resource_template { server_id: String, template: String, values: Vec<(String, String)> } -> FetchedView;
+    /// Attaches a resource that was read: a user's action, recorded as such (rule H25).
+    attach_resource { conversation_id: String, fetched_id: String } -> ();
+    /// Asks a server to tell of changes of a resource, or not to any more.
+    subscribe_resource { server_id: String, uri: String, wanted: bool } -> ();
 
     /// Adds or changes a server.
     save_server { server_id: Option<String>, name: String, command: String, args: Vec<String>, env: Vec<(String, String)> } -> String;

@@ -10,6 +10,7 @@ mod call;
 mod conversation;
 mod event;
 mod output;
+mod prompt;
 mod question;
 mod record;
 mod server;
@@ -28,6 +29,10 @@ pub use event::{NoticeLevel, NoticeView, Snapshot, UiBatch, UiEvent};
 pub use output::{
     BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, SavedFile, ShownOutput, SortBy,
     TableWindow,
+};
+pub use prompt::{
+    BroughtMessageView, CompletionView, FetchedView, PromptArgumentView, PromptListView, PromptView,
+    ResourceListView, ResourceTemplateView, ResourceView,
 };
 pub use question::{AskedView, ChoiceView, FieldInput, FieldView, QuestionAction, QuestionView};
 pub use record::{

@@ -157,6 +157,9 @@ impl Board {
             | UiEvent::ExchangeChanged { .. }
             | UiEvent::ScriptOutput { .. }
             | UiEvent::ModelsChanged { .. }
+            | UiEvent::PromptsChanged { .. }
+            | UiEvent::ResourcesChanged { .. }
+            | UiEvent::ResourceUpdated { .. }
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
@@ -223,6 +226,9 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Models(models) => {
             UiEvent::ModelsChanged { models: models.into_iter().map(view::model).collect() }
         }
+        HostEvent::PromptsChanged(server_id) => UiEvent::PromptsChanged { server_id },
+        HostEvent::ResourcesChanged(server_id) => UiEvent::ResourcesChanged { server_id },
+        HostEvent::ResourceUpdated { server_id, uri } => UiEvent::ResourceUpdated { server_id, uri },
         HostEvent::Question(question) => UiEvent::QuestionAsked { question: view::question(*question) },
         HostEvent::QuestionGone(question_id) => UiEvent::QuestionGone { question_id },
         HostEvent::Notice(notice) => UiEvent::NoticeRaised { notice: view::notice(notice) },

@@ -24,6 +24,10 @@ use usher_protocol::{
 
 use super::types as view;
 
+mod prompt;
+
+pub(super) use prompt::{brought, completion, fetched, prompts, resources};
+
 /// A pair with the colour that it has everywhere.
 pub(super) fn chip(selector: &Selector) -> view::AudienceChip {
     view::AudienceChip {
@@ -290,6 +294,7 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
         },
+        ItemBody::Brought(it) => brought(host, it).await,
         ItemBody::Note => view::ItemKind::Note { text: item.text },
     };
     view::Item { id: item.id, seq: u64::try_from(item.seq).unwrap_or_default(), at_ms: item.at_ms, kind }
@@ -411,9 +416,7 @@ fn verdict(it: Verdict) -> view::VerdictView {
 async fn shown_output(host: &Host, it: Shown) -> view::ShownOutput {
     match it {
         Shown::Blocks { handle } => {
-            let blocks = host.blocks(&handle).await.unwrap_or_default();
-            let blocks = blocks.iter().enumerate().map(|(index, it)| block(&handle, index, it)).collect();
-            view::ShownOutput::Blocks { handle, blocks }
+            view::ShownOutput::Blocks { blocks: blocks_of(host, &handle).await, handle }
         }
         Shown::Table { handle, columns, rows, bytes } => view::ShownOutput::Table {
             handle,
@@ -427,6 +430,11 @@ async fn shown_output(host: &Host, it: Shown) -> view::ShownOutput {
         Shown::Properties { handle, bytes } => view::ShownOutput::Properties { handle, bytes },
         Shown::Json { handle, bytes } => view::ShownOutput::Json { handle, bytes },
     }
+}
+
+async fn blocks_of(host: &Host, handle: &str) -> Vec<view::BlockView> {
+    let blocks = host.blocks(handle).await.unwrap_or_default();
+    blocks.iter().enumerate().map(|(index, it)| block(handle, index, it)).collect()
 }
 
 /// The address of a block's bytes. Windows spells custom schemes as hosts.

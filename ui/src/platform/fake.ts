@@ -1,6 +1,7 @@
 import type { ApiError } from "../bindings/ApiError";
 import type { BodySpan } from "../bindings/BodySpan";
 import type { ConversationView } from "../bindings/ConversationView";
+import type { FetchedView } from "../bindings/FetchedView";
 import type { SelectionPreview } from "../bindings/SelectionPreview";
 import type { ServerView } from "../bindings/ServerView";
 import type { Settings } from "../bindings/Settings";
@@ -10,6 +11,7 @@ import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
 import type { WireLine } from "../bindings/WireLine";
 import { ACCOUNT_COLUMNS, ASSISTANT_TEXT, demoConversations, demoExchange, globexAccounts } from "./demo/conversation";
+import { demoFetchedPrompt, demoFetchedResource, demoPrompts, demoResources } from "./demo/prompts";
 import { demoModels, demoServers } from "./demo/servers";
 import { DemoTurn } from "./demo/turn";
 import { byteLength, children, tableWindow, toJson, type Value } from "./demo/values";
@@ -84,6 +86,21 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       ...s,
       tools: s.tools.map((t) => (tool === null || t.name === tool ? change(t) : t)),
     }));
+
+  const fetched = new Map<string, FetchedView>();
+  const shelve = (view: FetchedView): FetchedView => {
+    fetched.set(view.fetched_id, view);
+    return view;
+  };
+  /** Puts what was fetched into a conversation, as the host would. */
+  const bring = (conversationId: string, id: string, prompt: boolean): null => {
+    const view = fetched.get(id);
+    if (view === undefined) throw refusal("That prompt or resource is not there any more.", "Choose it again.");
+    fetched.delete(id);
+    const { name, server_id, server_name, messages, bytes } = view;
+    turns.addItem(conversationId, { kind: "brought", prompt, name, server_id, server_name, arguments: [], messages, bytes });
+    return null;
+  };
 
   const handlers: Handlers = {
     search: ({ query }) => found([...world.conversations.values()], query),
@@ -181,6 +198,26 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.removeItem(conversation_id, item_id);
       return null;
     },
+    list_prompts: () => demoPrompts(),
+    complete_prompt_argument: ({ typed }) => suggest(["Globex", "Globe Trotters", "Initech"], typed),
+    use_prompt: ({ prompt, arguments: values }) => shelve(demoFetchedPrompt(`f${world.fresh()}`, prompt, values)),
+    send_prompt({ conversation_id, fetched_id }) {
+      bring(conversation_id, fetched_id, true);
+      turns.answer(conversation_id, "Globex is in good health.");
+      return null;
+    },
+    discard_fetched({ fetched_id }) {
+      fetched.delete(fetched_id);
+      return null;
+    },
+    list_resources: ({ server_id }) =>
+      server_id === "sample" ? demoResources() : { resources: [], templates: [], can_subscribe: false },
+    complete_resource_variable: ({ typed }) => suggest(["1", "12", "2"], typed),
+    read_server_resource: ({ uri }) => shelve(demoFetchedResource(`f${world.fresh()}`, uri)),
+    read_resource_template: ({ template, values }) =>
+      shelve(demoFetchedResource(`f${world.fresh()}`, values.reduce((uri, [name, value]) => uri.replace(`{${name}}`, value), template))),
+    attach_resource: ({ conversation_id, fetched_id }) => bring(conversation_id, fetched_id, false),
+    subscribe_resource: () => null,
     save_server({ server_id, name, command, args }) {
       const id = server_id ?? `s${world.fresh()}`;
       const before = world.servers.find((s) => s.id === id);
@@ -317,6 +354,10 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       return snapshot;
     },
   };
+}
+
+function suggest(all: readonly string[], typed: string): AnswerOf<"complete_prompt_argument"> {
+  return { values: all.filter((one) => one.toLowerCase().startsWith(typed.toLowerCase())), has_more: false };
 }
 
 function refusal(what: string, todo: string): ApiError {

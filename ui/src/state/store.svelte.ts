@@ -16,7 +16,7 @@ const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
 const OPEN_TRIES = 3;
 /** Commands after which a conversation is worth keeping. */
-const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "call_tool", "run_script", "rename_conversation"]);
+const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation"]);
 
 /**
  * What the components read and do. It holds the reduced state and the window's own choices
@@ -35,6 +35,8 @@ export class Store {
   pickedCallId = $state<string | null>(null);
   /** The item of the open conversation that should be brought into sight, until it is. */
   revealItemId = $state<string | null>(null);
+  /** The server whose resources are looked at, and the one to open at once. */
+  browse = $state.raw<{ serverId: string; uri: string | null } | null>(null);
   /** What the window itself has to say, such as a refused command. */
   localNotices = $state.raw<readonly NoticeView[]>([]);
 
@@ -214,7 +216,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, open: kept };
+      const news = this.state?.news ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;

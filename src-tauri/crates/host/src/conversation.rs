@@ -7,15 +7,19 @@ mod approval;
 mod call;
 mod doors;
 mod event;
+mod fetched;
 mod history;
 mod live;
 mod models;
 mod outputs;
+mod prompts;
 mod questions;
 mod record;
+mod resources;
 mod scripting;
 mod servers;
 mod settle;
+mod template;
 mod turn;
 mod views;
 
@@ -25,11 +29,14 @@ pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
     SourceKind, SpanRecord, Summary, TurnFailure, TurnState,
 };
+pub use fetched::{Fetched, FetchedPart};
 pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
+pub use prompts::{ListedPrompt, PromptList};
 pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord};
 pub use record::*;
+pub use resources::{ListedResource, ListedTemplate, ResourceList};
 pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
 pub use turn::Preview;
 pub use views::{Launch, ViewReply};
@@ -45,8 +52,9 @@ use tokio::sync::mpsc;
 use usher_engine::{routing::LegacyPolicy, selection::Consumers, validation::SchemaCache};
 
 use self::{
-    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, questions::Questions,
-    scripting::Scripts, servers::Server, servers::WireLog, views::Views,
+    approval::Approvals, fetched::FetchedShelf, live::Live, models::Models, outputs::PayloadCache,
+    questions::Questions, resources::Subscriptions, scripting::Scripts, servers::Server, servers::WireLog,
+    views::Views,
 };
 use crate::{
     connection::ConnectionOptions,
@@ -153,6 +161,8 @@ struct Inner {
     scripts: Mutex<Scripts>,
     views: Mutex<Views>,
     questions: Mutex<Questions>,
+    fetched: Mutex<FetchedShelf>,
+    subscriptions: Mutex<Subscriptions>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -196,6 +206,8 @@ impl Host {
             scripts: Mutex::default(),
             views: Mutex::default(),
             questions: Mutex::default(),
+            fetched: Mutex::default(),
+            subscriptions: Mutex::default(),
             options,
             store,
             events,

@@ -156,6 +156,9 @@ impl Host {
         if let Some(value) = lock(&self.0.payloads).get(handle) {
             return Ok(value);
         }
+        if let Some(value) = lock(&self.0.fetched).value(handle) {
+            return Ok(value);
+        }
         let bytes = self.store().payload_bytes(handle).await?.ok_or_else(|| HostError::unknown("output"))?;
         let text = String::from_utf8(bytes.to_vec()).map_err(|_| HostError::unknown("output"))?;
         let value = RawJson::parse(text).map_err(|_| HostError::unknown("output"))?;
@@ -415,20 +418,7 @@ impl Host {
         let server = self.server(&call.server_id).ok_or_else(|| HostError::unknown("server"))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
         let raw = connection.read_resource(uri).await.map_err(|error| refused(error.to_string()))?;
-        #[derive(serde::Deserialize)]
-        struct Wire {
-            contents: Vec<RawJson>,
-        }
-        let wire: Wire = raw.to().map_err(|error| refused(error.to_string()))?;
-        let blocks: Vec<ContentBlock> = wire
-            .contents
-            .iter()
-            .map(|it| {
-                RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#))
-                    .unwrap_or_else(|_| it.clone())
-            })
-            .map(|it| ContentBlock::from_raw(&it))
-            .collect();
+        let blocks = contents(&raw).map_err(|error| refused(error.to_string()))?;
         let payload = RawJson::of(&blocks).map_err(|error| refused(error.to_string()))?;
         let handle = self.keep_payload(&live, call_id, None, &format!("the resource {uri}"), &payload);
         self.record(
@@ -447,8 +437,21 @@ impl Host {
     }
 }
 
+/// The contents of a read resource as blocks, so that they are shown as any other.
+pub(super) fn contents(result: &RawJson) -> Result<Vec<ContentBlock>, serde_json::Error> {
+    #[derive(serde::Deserialize)]
+    struct Wire {
+        contents: Vec<RawJson>,
+    }
+    let block = |it: &RawJson| {
+        let raw = RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#));
+        ContentBlock::from_raw(&raw.unwrap_or_else(|_| it.clone()))
+    };
+    Ok(result.to::<Wire>()?.contents.iter().map(block).collect())
+}
+
 /// What of some blocks can be read as words. Media shown to the model by hand are named, not sent.
-fn words(blocks: &[ContentBlock]) -> String {
+pub(super) fn words(blocks: &[ContentBlock]) -> String {
     let word = |block: &ContentBlock| match &block.kind {
         BlockKind::Text(text) => text.clone(),
         BlockKind::Embedded(it) => match &it.body {

@@ -317,6 +317,7 @@ impl Host {
             self.keep_writing(self.store().put_server(row));
         }
         self.list_tools(server, connection).await;
+        self.subscribe_anew(server, connection);
     }
 
     async fn list_tools(&self, server: &Arc<Server>, connection: &Connection) {
@@ -414,9 +415,13 @@ impl Host {
                     self.remark(&server.id, &title, text);
                 }
                 // Prompts and resources are asked for when they are wanted; what is kept of them is forgotten already.
-                ConnectionEvent::PromptsChanged
-                | ConnectionEvent::ResourcesChanged
-                | ConnectionEvent::ResourceUpdated { .. } => {}
+                ConnectionEvent::PromptsChanged => self.tell(HostEvent::PromptsChanged(server.id.clone())),
+                ConnectionEvent::ResourcesChanged => {
+                    self.tell(HostEvent::ResourcesChanged(server.id.clone()))
+                }
+                ConnectionEvent::ResourceUpdated { uri } => {
+                    self.tell(HostEvent::ResourceUpdated { server_id: server.id.clone(), uri });
+                }
                 ConnectionEvent::ToolsChanged => {
                     if let Ok((connection, _)) = server.connection() {
                         self.list_tools(&server, &connection).await;

@@ -193,10 +193,24 @@ impl Host {
         raw: &RawJson,
     ) -> String {
         let handle = self.new_id();
+        self.keep_value(live, &handle, Some(call_id), selector, label, raw);
+        handle
+    }
+
+    /// Writes a value under a handle that is given.
+    pub(super) fn keep_value(
+        &self,
+        live: &Live,
+        handle: &str,
+        call_id: Option<&str>,
+        selector: Option<&Selector>,
+        label: &str,
+        raw: &RawJson,
+    ) {
         let row = PayloadRow {
-            handle: handle.clone(),
+            handle: handle.to_owned(),
             conversation_id: live.id.clone(),
-            call_id: Some(call_id.to_owned()),
+            call_id: call_id.map(str::to_owned),
             audience: selector.map(|it| it.audience.to_string()).unwrap_or_default(),
             format: selector.map(|it| it.format.to_string()).unwrap_or_default(),
             mime: "application/json".to_owned(),
@@ -204,10 +218,9 @@ impl Host {
             created_ms: self.now_ms(),
             size: i64::try_from(raw.bytes()).unwrap_or(i64::MAX),
         };
-        lock(&self.0.payloads).put(&handle, raw.clone());
+        lock(&self.0.payloads).put(handle, raw.clone());
         let bytes = Bytes::from_owner(Shared(raw.clone()));
         self.keep_writing(self.store().put_payload(NewPayload { row, bytes }));
-        handle
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, FailureKind, Host, HostError,
     HostEvent, ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState,
     history,
-    live::{Live, StoredShare, exchange_of},
+    live::{Live, StoredShare, exchange_of, is_of_user},
     lock,
 };
 use crate::{
@@ -78,22 +78,35 @@ impl Host {
             ));
         }
         let live = self.live(conversation_id).await?;
-        let cancel = begin(&live)?;
-        let first = live.with(|it| !it.items.iter().any(|it| it.body == ItemBody::User));
-        if let Err(error) = self.add_item(&live, ItemBody::User, text.to_owned()).await {
+        // A title is made of the user's own words, never of what a tool returned: a server must not name conversations.
+        self.say(&live, (ItemBody::User, text.to_owned()), &title_of(text), || {}, choice).await
+    }
+
+    /// Writes what the user says to disk and starts a turn. `kept` is done once it is written, and before the turn begins.
+    pub(super) async fn say(
+        &self,
+        live: &Arc<Live>,
+        (body, text): (ItemBody, String),
+        title: &str,
+        kept: impl FnOnce(),
+        choice: ToolChoice,
+    ) -> Result<(), HostError> {
+        let cancel = begin(live)?;
+        let first = live.with(|it| !it.items.iter().any(|it| is_of_user(&it.body)));
+        if let Err(error) = self.add_item(live, body, text).await {
             live.with(|it| it.cancel = None);
             let safe =
                 "Your message was not sent and is still in the composer. Everything before it is as it was.";
             return Err(HostError::new(error.what, safe, error.todo));
         }
+        kept();
         if first && live.with(|it| it.row.title == "New conversation") {
-            // A title is made of the user's own words, never of what a tool returned: a server must not name conversations.
-            let title = title_of(text);
             // The message is written; a title that is not is no reason to hold the answer back.
-            let titled = self.configure_conversation(conversation_id, Some(title), None, None, None).await;
+            let title = Some(title.to_owned());
+            let titled = self.configure_conversation(&live.id, title, None, None, None).await;
             titled.inspect_err(|error| tracing::warn!(%error, "a title was not written")).ok();
         }
-        self.start_turn(live, cancel, choice);
+        self.start_turn(Arc::clone(live), cancel, choice);
         Ok(())
     }
 
@@ -609,7 +622,7 @@ fn not_recorded(error: StoreError) -> TurnFailure {
     TurnFailure { todo, ..TurnFailure::of_model(&ModelError::NotRecorded { why: error.to_string() }) }
 }
 
-fn title_of(text: &str) -> String {
+pub(super) fn title_of(text: &str) -> String {
     let line = text.lines().find(|it| !it.trim().is_empty()).unwrap_or_default().trim();
     match line.char_indices().nth(TITLE) {
         Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
