@@ -119,7 +119,8 @@ async fn a_prompt_is_read_before_it_is_sent_and_sent_as_it_was_read() {
     let exact =
         recorded.spans.iter().find(|it| recorded.body[it.start..it.end] == *r#"Say \"hi\".\nNow."#).unwrap();
     assert_eq!((exact.kind, exact.item_id.as_ref()), (SourceKind::Messages, Some(&opened.items[0].id)));
-    let door = opened.ledger.iter().find(|it| it.entry.line().text == "the prompt every of sample to model");
+    let door =
+        opened.ledger.iter().find(|it| it.entry.line().text == "the prompt every of sample to the model");
     assert!(door.is_some(), "{:?}", opened.ledger);
 
     // It is found, kept over a restart, and sent again as it was.

@@ -62,7 +62,7 @@ pub(super) async fn prompts(options: PromptOptions, global: &Global) -> Result<E
             let host = session.host.clone();
             let work = async {
                 match name {
-                    None => Ok(listed_prompts(&host.list_prompts().await, &id, options.json)?),
+                    None => listed_prompts(&host.list_prompts().await, &id, options.json),
                     Some(name) => {
                         let fetched = host.use_prompt(&id, name, arguments).await?;
                         Ok(shown(&fetched, options.json))
@@ -88,7 +88,10 @@ pub(super) async fn resources(options: ResourceOptions, global: &Global) -> Resu
             let work = async {
                 match uri {
                     None => Ok(listed_resources(&host.list_resources(&id).await?, options.json)),
-                    Some(uri) => Ok(shown(&*host.read_server_resource(&id, uri).await?, options.json)),
+                    Some(uri) => {
+                        let fetched = host.read_server_resource(&id, uri).await?;
+                        Ok(shown(&fetched, options.json))
+                    }
                 }
             };
             ended(&mut session, work).await
