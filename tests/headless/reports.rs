@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use usher_engine::Mode;
+use usher_engine::{Mode, routing::LegacyPolicy};
 use usher_protocol::Revision;
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
@@ -413,6 +413,27 @@ async fn blocks_for_the_user_alone_stay_with_the_user_and_the_model_has_its_resu
             content to you, in the transcript"#]],
     )
     .await;
+}
+
+/// A summary without the rows, a mirror of them, and a text that says something else.
+#[tokio::test]
+async fn halves_of_a_result_that_do_not_say_the_same_are_told_and_can_be_turned_round_for_the_tool() {
+    let rows = r#"{"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}"#;
+    let result = |text: &str| json!({"content": [{"type": "text", "text": text}]}).to_string();
+    let with = |text: &str| result(text).replace("]}", &format!("],\"structuredContent\":{rows}}}"));
+    check("{}", &with("Retrieved 2 chats."), expect![[""]]).await;
+    check("{}", &with(rows), expect![[""]]).await;
+    check("{}", &with(r#"{"chats":[],"total":3}"#), expect![[""]]).await;
+    // The user turns it round for this tool, and the model reads the rows.
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new(Revision::V2025_11_25.as_str()).tool("chats", "{}", &with("Retrieved 2 chats."));
+    let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+    stage.ready(SERVER).await;
+    stage.host.set_legacy_policy(SERVER, "chats", LegacyPolicy::StructuredFirst).await.unwrap();
+    let model = ScriptedModel::start([call([("chats", json!({}))]), say(["Done."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    stage.turn(&conversation, "Call it.").await;
+    assert_eq!(model.received()[1].last_results(), [rows]);
 }
 
 /// The names that a model is offered for tools with these names, and that each can be called.

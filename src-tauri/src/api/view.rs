@@ -4,7 +4,7 @@
 
 use usher_engine::{
     Consumer, Defect, Mode, Origin,
-    ledger::Kind,
+    ledger::{Half, Kind},
     routing::{Door, LegacyPolicy},
     validation::Verdict,
 };
@@ -504,6 +504,10 @@ pub(super) fn ledger(it: LedgerRecord) -> view::LedgerRow {
         color: line.audience.as_ref().map(color),
         reasons: line.reasons,
         handle: line.handle,
+        reads: it.entry.read_half().map(|it| match it {
+            Half::Content => view::LegacyPolicyView::ContentFirst,
+            Half::Structured => view::LegacyPolicyView::StructuredFirst,
+        }),
     }
 }
 

@@ -11,6 +11,7 @@ use usher_protocol::{
 
 use crate::{
     Consumer, Defect, Mode, Origin,
+    comparison::Comparison,
     routing::{Door, Notice, Source},
     selection::Reason,
     validation::Verdict,
@@ -63,6 +64,13 @@ pub enum LedgerEntry {
         source: Source,
         /// The outcome.
         verdict: Verdict,
+    },
+    /// The two halves of a result of an earlier revision do not say the same.
+    Compared {
+        /// How they differ.
+        comparison: Comparison,
+        /// The half that the model read, if it read one of them.
+        read: Option<Half>,
     },
     /// A part reached a consumer.
     Delivered {
@@ -156,6 +164,16 @@ pub enum LedgerEntry {
     },
 }
 
+/// A half of a result of an earlier revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Half {
+    /// `content`.
+    Content,
+    /// `structuredContent`.
+    Structured,
+}
+
 /// A fact as a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -230,6 +248,7 @@ impl LedgerEntry {
                 let text = format!("{} {}", source.name(), verdict.line());
                 Line { rule, reasons, audience: audience_of(source), ..plain(kind, text) }
             }
+            Self::Compared { comparison, .. } => compared(comparison),
             Self::Delivered { to, source, bytes, door, how, handle } => Line {
                 detail: size(*bytes),
                 audience: audience_of(source).or(Some(audience_for(*to))),
@@ -278,6 +297,11 @@ impl LedgerEntry {
         }
     }
 
+    /// The half of a compared result that the model read: what the user may want otherwise.
+    pub fn read_half(&self) -> Option<Half> {
+        if let Self::Compared { read, .. } = self { *read } else { None }
+    }
+
     fn selected_line(&self) -> Line {
         let Self::Selected { tool, mode, revision, requested, declared, reasons, .. } = self else {
             return plain(Kind::Note, "");
@@ -300,6 +324,24 @@ impl LedgerEntry {
             ..plain(Kind::Asked, text)
         }
     }
+}
+
+fn compared(comparison: &Comparison) -> Line {
+    let (text, named) = match comparison {
+        Comparison::Lossy { more: 1, named, .. } => {
+            ("content is a lossy summary: structuredContent has one more value".to_owned(), named)
+        }
+        Comparison::Lossy { more, named, .. } => {
+            (format!("content is a lossy summary: structuredContent has {more} more values"), named)
+        }
+        Comparison::Differs { places: 1, named } => {
+            ("content and structuredContent differ in one place".to_owned(), named)
+        }
+        Comparison::Differs { places, named } => {
+            (format!("content and structuredContent differ in {places} places"), named)
+        }
+    };
+    Line { reasons: named.clone(), ..plain(Kind::Note, text) }
 }
 
 fn plain(kind: Kind, text: impl Into<String>) -> Line {

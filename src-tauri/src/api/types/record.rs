@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ts_rs::TS;
 
-use super::AudienceColor;
+use super::{AudienceColor, LegacyPolicyView};
 
 /// A fact about routing.
 #[derive(Debug, Clone, Serialize, TS)]
@@ -24,6 +24,8 @@ pub struct LedgerRow {
     pub reasons: Vec<String>,
     /// Opens the very bytes.
     pub handle: Option<String>,
+    /// The policy under which the model read one half of a result whose halves differ; the user may turn it round for the tool.
+    pub reads: Option<LegacyPolicyView>,
 }
 
 /// What kind of fact a row is.

@@ -115,6 +115,7 @@ export function searchLedger(call: ToolCallView, firstSeq: number, at: number): 
     color: null,
     reasons: [],
     handle: null,
+    reads: null,
     ...more,
   });
   return [

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use usher_engine::{
-    Consumer,
-    ledger::LedgerEntry,
+    Consumer, Origin,
+    comparison::compare,
+    ledger::{Half, LedgerEntry},
     routing::{Delivery, Routing, Source, payload_json},
     validation::{Compiled, NotChecked, Verdict},
 };
 use usher_protocol::{
     RawJson,
-    model::{CallOutcome, Contract, Payload, Selector, Tool},
+    model::{CallOutcome, Contract, OutcomeBody, Payload, Selector, Tool},
 };
 
 use super::{
@@ -139,6 +140,7 @@ impl Host {
             self.record(live, Some(&call.id), LedgerEntry::Defect(defect.clone()));
             call.defects.push(defect.clone());
         }
+        self.compare(live, call, landed).await;
         call.told = match landed.routing.notice {
             Some(notice) => {
                 self.record(live, Some(&call.id), LedgerEntry::Noticed { notice });
@@ -147,6 +149,25 @@ impl Host {
             None => Told::Outputs,
         };
         landed.routing.deliveries.iter().map(|it| it.payload.clone()).collect()
+    }
+
+    /// Tells where the two halves of a result of an earlier revision say different things, because a model reads one of them only.
+    async fn compare(&self, live: &Live, call: &CallRecord, landed: &Landed) {
+        let OutcomeBody::Legacy { content, structured: Some(structured) } = &landed.outcome.body else { return };
+        // An error need not repeat itself, and a script or a View has its half by definition.
+        if landed.outcome.is_error || !matches!(call.origin, Origin::Model | Origin::User) {
+            return;
+        }
+        let (content, structured) = (content.clone(), structured.clone());
+        let compared = tokio::task::spawn_blocking(move || compare(&content, &structured)).await;
+        let Ok(Some(comparison)) = compared else { return };
+        let read = landed.routing.deliveries.iter().filter(|it| it.to == Consumer::Model);
+        let read = read.fold(None, |found, it| match it.source {
+            Source::LegacyStructured => Some(Half::Structured),
+            Source::LegacyContent => found.or(Some(Half::Content)),
+            Source::Output(_) | Source::ExtensionMeta(_) | Source::LegacyResult => found,
+        });
+        self.record(live, Some(&call.id), LedgerEntry::Compared { comparison, read });
     }
 
     fn deliver(
