@@ -352,6 +352,18 @@ async fn a_chat_that_cannot_be_carried_out_as_it_was_given_exits_with_2() {
     }
 }
 
+/// A command ends with its message; nobody can quit it before or after.
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_used_is_told_as_it_is() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("file");
+    std::fs::write(&file, "not a folder").unwrap();
+    let run = usher(&file.join("below"), &["servers"]).await;
+    assert_ne!(run.code, Some(0));
+    assert!(run.err.contains("Nothing was changed.") && run.err.contains("below"), "{}", run.err);
+    assert!(!run.err.contains("quit"), "{}", run.err);
+}
+
 #[tokio::test]
 async fn what_servers_suggests_is_a_command_that_there_is() {
     let stage = Stage::open(&Setting::with(Vec::new())).await;

@@ -11,6 +11,9 @@ use usher_tests::{
     stage::{SERVER, Setting, Stage, bodies, ledger, the_call},
 };
 
+mod hosts;
+mod table;
+
 use super::CHILD;
 
 /// A picture of one pixel.

@@ -204,6 +204,28 @@ fn dates_of_revisions_stand_in_one_file() {
     none("the date of a revision as a literal outside protocol/src/revision.rs", found);
 }
 
+/// On Windows a process without this flag opens a console, which covers the window and can hold it up.
+#[test]
+fn every_process_of_the_product_is_started_without_a_console() {
+    let mut found = Vec::new();
+    let product = |it: &Source| it.path.starts_with("src-tauri/") && !it.path.starts_with("src-tauri/xtask/");
+    for file in rust().into_iter().filter(|it| product(it) && !it.path.contains("/tests/")) {
+        // A shell that only Unix has, in a module that only Unix has.
+        if file.path.ends_with("/watchdog.rs") {
+            continue;
+        }
+        let lines: Vec<&str> = file.product_lines().map(|it| it.1).collect();
+        for (at, line) in lines.iter().enumerate().filter(|it| it.1.contains("Command::new(")) {
+            let end = lines[at..].iter().position(|it| *it == "}").map_or(lines.len(), |it| at + it);
+            let is_quiet = |it: &&str| it.contains("detach(&mut ") || it.contains("creation_flags(&mut ");
+            if !lines[at..end].iter().any(is_quiet) {
+                found.push(format!("{}: {}", file.path, line.trim()));
+            }
+        }
+    }
+    none("a process that may open a console", found);
+}
+
 /// Long files hide their structure.
 #[test]
 fn files_are_short() {

@@ -86,7 +86,7 @@ impl Demo {
         self.misbehaving().await?;
         self.say(&format!(
             "\n{}\n",
-            self.paint.tone(Tone::Strong, "Every step worked. The window shows the same with `usher`.")
+            self.paint.tone(Tone::Strong, "Every step worked. `usher` opens a window in which you can do the same yourself.")
         ));
         Ok(())
     }

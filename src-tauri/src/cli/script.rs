@@ -73,7 +73,7 @@ fn show(line: &ScriptLine) {
         ScriptLine::Call { text, .. } => err(&format!("call: {}\n", clean_line(text))),
         ScriptLine::Returned(json) => out(&format!("{json}\n")),
         ScriptLine::Failed(message) => err(&format!("The script failed: {}\n", clean(message))),
-        ScriptLine::Stopped(why) => err(&format!("The script was stopped: {}\n", clean(why))),
+        ScriptLine::Stopped(why) => err(&format!("{}\n", clean(why))),
     }
 }
 

@@ -118,6 +118,13 @@ impl HostError {
         Self { what: what.into(), safe: safe.into(), todo: todo.into() }
     }
 
+    /// Why a data folder could not be opened: nothing of this run waits to be written yet, so nobody has to stay for it.
+    fn at_open(error: StoreError) -> Self {
+        let Self { what, todo, .. } = Self::from(error);
+        let todo = todo.trim_end_matches(" Do not quit Usher before.").to_owned();
+        Self { what, safe: "Nothing was changed.".to_owned(), todo }
+    }
+
     pub(crate) fn unknown(what: &str) -> Self {
         Self::new(format!("That {what} is not there any more."), "Nothing was changed.", "Choose another.")
     }
@@ -168,7 +175,8 @@ impl Host {
             |error| {
                 HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again.")
             },
-        )??;
+        )?;
+        let opened = opened.map_err(HostError::at_open)?;
         let client = ModelClient::new(options.patience).map_err(|error| {
             HostError::new(
                 error.to_string(),

@@ -108,6 +108,9 @@ impl ConnectError {
                 "Check that the command starts an MCP server on stdio. If it was downloading something, restart it.".to_owned()
             }
             Self::Http { failure, .. } => match failure.status {
+                None if failure.detail.contains("certificate") => {
+                    "Nobody whom this system trusts vouches for the server's certificate. If it is your own, add its authority to those that the system trusts; Usher does not turn the check off.".to_owned()
+                }
                 None => "Check the address, and that the server runs and can be reached from here.".to_owned(),
                 Some(401 | 403) => "The server wants to know who asks: sign in, or give a key in the server's settings.".to_owned(),
                 Some(429 | 500..) => "The server has trouble of its own. Try again later.".to_owned(),
@@ -237,4 +240,20 @@ fn list(revisions: &[String]) -> String {
 fn last_lines(stderr: &[String]) -> String {
     let shown = &stderr[stderr.len().saturating_sub(8)..];
     if shown.is_empty() { String::new() } else { format!(". Its last lines:\n{}", shown.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_nobody_vouches_for_is_told_apart_from_an_address_that_is_wrong() {
+        let todo = |detail: &str| {
+            let failure = HttpFailure { status: None, detail: detail.to_owned(), challenge: None };
+            ConnectError::Http { failure }.todo()
+        };
+        let told = todo("error sending request for url: client error (Connect): invalid peer certificate: UnknownIssuer");
+        assert!(told.contains("those that the system trusts"), "{told}");
+        assert!(todo("connection refused").starts_with("Check the address"));
+    }
 }
