@@ -110,7 +110,8 @@ async fn text_beside_structured_content_is_not_lost() {
         {"pages":3}
         content to the model, one block
         structuredContent not validated: no schema is declared
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -205,7 +206,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent fits its schema
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -218,7 +220,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent fits its schema
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -231,7 +234,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent not validated: the dialect http://json-schema.org/draft‑07/schema# is not known
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     let wrong = r##"{"outputSchema":{"$defs":{"DateTime":{"type":"object"}},"type":"object","properties":{"when":{"allOf":[{"$ref":"#/$defs/DateTime"}]}}}}"##;
@@ -245,7 +249,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent does not fit its schema at /when: "2026-06-18T11:08:56.483Z" is not of type "object"
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -258,7 +263,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent does not fit its schema: "items" is a required property
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
 }
@@ -424,9 +430,47 @@ async fn halves_of_a_result_that_do_not_say_the_same_are_told_and_can_be_turned_
     let rows = r#"{"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}"#;
     let result = |text: &str| json!({"content": [{"type": "text", "text": text}]}).to_string();
     let with = |text: &str| result(text).replace("]}", &format!("],\"structuredContent\":{rows}}}"));
-    check("{}", &with("Retrieved 2 chats."), expect![[""]]).await;
-    check("{}", &with(rows), expect![[""]]).await;
-    check("{}", &with(r#"{"chats":[],"total":3}"#), expect![[""]]).await;
+    check(
+        "{}",
+        &with("Retrieved 2 chats."),
+        expect![[r#"
+            done
+            model: Retrieved 2 chats.
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows
+            content is a lossy summary: structuredContent has 4 more values"#]],
+    )
+    .await;
+    check(
+        "{}",
+        &with(rows),
+        expect![[r#"
+            done
+            model: {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows"#]],
+    )
+    .await;
+    check(
+        "{}",
+        &with(r#"{"chats":[],"total":3}"#),
+        expect![[r#"
+            done
+            model: {"chats":[],"total":3}
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows
+            content and structuredContent differ in 3 places"#]],
+    )
+    .await;
     // The user turns it round for this tool, and the model reads the rows.
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new(Revision::V2025_11_25.as_str()).tool("chats", "{}", &with("Retrieved 2 chats."));

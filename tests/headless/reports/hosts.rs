@@ -37,7 +37,9 @@ async fn a_declaration_that_cannot_be_used_costs_itself_and_no_other() {
     let result = r#"{"content":[{"type":"text","text":"ok"}]}"#;
     let odd = r#"{"inputSchema":{"type":"object","properties":{"data":true,"flag":{"type":["null","boolean"]}}},"outputSchema":{"type":"object","properties":{"data":true}}}"#;
     let mut script = Script::new(OLD.as_str()).tool("first", "{}", result).tool("odd", odd, result);
-    for broken in ["7", "null", r#"{"description":"it has no name"}"#, r#"{"name":["no","text"],"inputSchema":{}}"#] {
+    for broken in
+        ["7", "null", r#"{"description":"it has no name"}"#, r#"{"name":["no","text"],"inputSchema":{}}"#]
+    {
         script.tools.insert(1, RawValue::from_string(broken.to_owned()).unwrap());
     }
     let stage = stage_of(&script, folder.path()).await;
@@ -61,8 +63,10 @@ async fn a_declaration_that_cannot_be_used_costs_itself_and_no_other() {
 async fn values_that_do_not_fit_are_no_failures_of_their_server() {
     const CALLS: usize = 6;
     let folder = tempfile::tempdir().unwrap();
-    let schema = r#"{"outputSchema":{"type":"object","properties":{"items":{"type":"array"}},"required":["items"]}}"#;
-    let result = r#"{"content":[{"type":"text","text":"what can be used"}],"structuredContent":{"items":"none"}}"#;
+    let schema =
+        r#"{"outputSchema":{"type":"object","properties":{"items":{"type":"array"}},"required":["items"]}}"#;
+    let result =
+        r#"{"content":[{"type":"text","text":"what can be used"}],"structuredContent":{"items":"none"}}"#;
     let stage = stage_of(&Script::new(OLD.as_str()).tool("list", schema, result), folder.path()).await;
     stage.ready(SERVER).await;
     let again = (0..CALLS).map(|_| call([("list", json!({}))]));
@@ -161,7 +165,11 @@ async fn a_view_and_a_script_are_served_beside_each_other() {
     let view = stage.views_receive(&conversation).await;
     let user = stage.user_sees(&conversation).await;
     let all: [(&str, &[u8]); 3] = [("view", &view), ("user", &user), ("script", returned.as_bytes())];
-    expect_test::expect![[r#""#]].assert_eq(&reach(&seed, &all));
+    expect_test::expect![[r#"
+        view: ui-structured, uimeta
+        user: user-structured
+        script: programmatic-structured"#]]
+    .assert_eq(&reach(&seed, &all));
 }
 
 /// The View of an earlier revision gets the whole result with its `structuredContent`, although the model gets the text alone.

@@ -78,7 +78,9 @@ pub fn compare(content: &[ContentBlock], structured: &RawJson) -> Option<Compari
             if one.is_object() || one.is_array() { vec![one] } else { Vec::new() }
         }
         Some(items) => vec![Value::Array(items)],
-        None => texts.iter().filter_map(|it| serde_json::from_str(it).ok()).filter(Value::is_object).collect(),
+        None => {
+            texts.iter().filter_map(|it| serde_json::from_str(it).ok()).filter(Value::is_object).collect()
+        }
     };
     let best = candidates.iter().map(|it| {
         let mut whole = Differences::default();
@@ -151,7 +153,9 @@ impl Differences {
 /// Equality that does not tell 1 from 1.0, as JSON does not, and tells two integers that one double would stand for.
 fn same_leaf(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64(),
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64()
+        }
         (a, b) => a == b,
     }
 }
@@ -165,7 +169,8 @@ fn lossy(text: &str, data: &Value) -> Option<Comparison> {
     }
     let of = leaves.len();
     let missing: Vec<&(String, &Value)> = leaves.iter().filter(|it| !says(text, it.1)).collect();
-    let named = missing.iter().take(MOST_NAMED).map(|it| format!("{}: {}", place(&it.0), quote(it.1))).collect();
+    let named =
+        missing.iter().take(MOST_NAMED).map(|it| format!("{}: {}", place(&it.0), quote(it.1))).collect();
     (!missing.is_empty()).then_some(Comparison::Lossy { more: missing.len(), of, named })
 }
 
@@ -236,11 +241,17 @@ mod tests {
 
     fn check(texts: &[&str], structured: &str, expected: Expect) {
         let raw = json!({"content": texts.iter().map(|it| json!({"type": "text", "text": it})).collect::<Vec<_>>()});
-        let blocks: Vec<ContentBlock> =
-            raw["content"].as_array().unwrap().iter().map(|it| ContentBlock::from_raw(&RawJson::from(it))).collect();
+        let blocks: Vec<ContentBlock> = raw["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| ContentBlock::from_raw(&RawJson::from(it)))
+            .collect();
         let said = match compare(&blocks, &RawJson::parse(structured).unwrap()) {
             None => "nothing to tell".to_owned(),
-            Some(Comparison::Lossy { more, of, named }) => format!("{more} of {of} more\n{}", named.join("\n")),
+            Some(Comparison::Lossy { more, of, named }) => {
+                format!("{more} of {of} more\n{}", named.join("\n"))
+            }
             Some(Comparison::Differs { places, named }) => format!("{places} places\n{}", named.join("\n")),
         };
         expected.assert_eq(&said);
@@ -248,16 +259,29 @@ mod tests {
 
     #[test]
     fn a_text_that_leaves_values_out_is_told_and_a_mirror_is_not() {
-        check(&["Retrieved 2 chats"], r#"{"chats":[{"id":"a","n":25},{"id":"b","n":2}]}"#, expect![[r#"
-            2 of 4 more
+        check(
+            &["Retrieved 2 chats"],
+            r#"{"chats":[{"id":"a","n":25},{"id":"b","n":2}]}"#,
+            expect![[r#"
+            3 of 4 more
+            /chats/0/id: "a"
             /chats/0/n: 25
-            /chats/1/id: "b""#]]);
-        check(&["5 and 25, all fine, 12"], r#"{"a":5,"b":2,"c":12,"d":null,"e":true,"f":""}"#, expect![[r#"
+            /chats/1/id: "b""#]],
+        );
+        check(
+            &["5 and 25, all fine, 12"],
+            r#"{"a":5,"b":2,"c":12,"d":null,"e":true,"f":""}"#,
+            expect![[r#"
             1 of 3 more
-            /b: 2"#]]);
+            /b: 2"#]],
+        );
         check(&[r#"{ "a": 1.0 }"#], r#"{"a":1}"#, expect!["nothing to tell"]);
         check(&["[1,2]"], r#"{"result":[1,2]}"#, expect!["nothing to tell"]);
-        check(&[r#"{"id":1}"#, r#"{"id":2}"#], r#"{"result":[{"id":1},{"id":2}]}"#, expect!["nothing to tell"]);
+        check(
+            &[r#"{"id":1}"#, r#"{"id":2}"#],
+            r#"{"result":[{"id":1},{"id":2}]}"#,
+            expect!["nothing to tell"],
+        );
         check(&["hello"], r#"{"result":"hello"}"#, expect!["nothing to tell"]);
         check(&["", " "], r#"{"a":1}"#, expect!["nothing to tell"]);
     }
@@ -274,17 +298,25 @@ mod tests {
                 /only: "here" in content, nothing in structuredContent
                 /a~1b: nothing in content, {"c":true} in structuredContent"#]],
         );
-        check(&[r#"Note."#, r#"{"id":1}"#], r#"{"id":2}"#, expect![[r#"
+        check(
+            &[r#"Note."#, r#"{"id":1}"#],
+            r#"{"id":2}"#,
+            expect![[r#"
             1 places
-            /id: 1 in content, 2 in structuredContent"#]]);
+            /id: 1 in content, 2 in structuredContent"#]],
+        );
     }
 
     #[test]
     fn what_is_large_is_not_compared_and_long_values_are_cut() {
         let long = "x".repeat(LARGEST);
         check(&["short"], &json!({"a": long}).to_string(), expect!["nothing to tell"]);
-        check(&["short"], &json!({"a": "y".repeat(200)}).to_string(), expect![[r#"
+        check(
+            &["short"],
+            &json!({"a": "y".repeat(200)}).to_string(),
+            expect![[r#"
             1 of 1 more
-            /a: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…"#]]);
+            /a: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…"#]],
+        );
     }
 }
