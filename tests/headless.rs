@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod code_mode;
+mod conformance;
 mod disk;
 mod foreign;
 mod http;

@@ -6,6 +6,7 @@
 mod call;
 mod chat;
 mod check;
+mod conformance;
 mod demo;
 mod report;
 mod script;
@@ -52,6 +53,7 @@ enum Command {
     Call(call::Options),
     Chat(chat::Options),
     Check(Box<check::Options>),
+    Conformance(Box<conformance::Options>),
     Script(script::Options),
     /// Serve the sample tools over standard input and output
     SampleServer(usher_sample_server::Options),
@@ -79,6 +81,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
         Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
         Some(Command::Check(options)) => runtime.block_on(Box::pin(check::run(*options, &global))),
+        Some(Command::Conformance(options)) => runtime.block_on(Box::pin(conformance::run(*options))),
         Some(Command::Script(options)) => runtime.block_on(Box::pin(script::run(options, &global))),
     };
     // A thread that reads the terminal for an answer cannot be interrupted and must not keep the process.

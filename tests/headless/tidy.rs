@@ -32,16 +32,20 @@ fn lines_where(files: &[Source], condition: impl Fn(&Source, &str) -> bool) -> V
 /// The crates and folders that may not be named under a folder.
 #[test]
 fn dependencies_point_one_way() {
-    // protocol ← engine ← host ← api ← desktop | cli; protocol ← server ← the sample server, which know no host.
-    let forbidden: [(&str, &[&str]); 6] = [
+    // protocol ← engine ← host ← api ← desktop | cli; protocol ← server ← the sample server, which know no host; and both ← conformance.
+    let forbidden: [(&str, &[&str]); 7] = [
         (
             "src-tauri/crates/protocol/",
             &["usher_engine", "usher_host", "usher_server", "usher_sample_server", "usher::", "tokio"],
         ),
         ("src-tauri/crates/engine/", &["usher_host", "usher_server", "usher_sample_server", "usher::"]),
-        ("src-tauri/crates/host/", &["usher_server", "usher_sample_server", "usher::", "tauri::"]),
+        (
+            "src-tauri/crates/host/",
+            &["usher_server", "usher_sample_server", "usher_conformance", "usher::", "tauri::"],
+        ),
         ("src-tauri/crates/server/", &["usher_engine", "usher_host", "usher_sample_server", "usher::"]),
         ("src-tauri/crates/sample-server/", &["usher_engine", "usher_host", "usher::"]),
+        ("src-tauri/crates/conformance/", &["usher_sample_server", "usher_host::conversation", "usher::"]),
         ("src-tauri/src/api", &["crate::desktop", "crate::cli", "super::desktop", "super::cli"]),
     ];
     let found = lines_where(&rust(), |file, line| {
