@@ -132,7 +132,8 @@ impl Kind {
     /// Its part of the canary.
     pub(crate) fn word(&self) -> String {
         match self {
-            Self::Output(Selector { audience: Audience::Extension(_), format }) => format!("ui-{format}"),
+            Self::Output(selector) if *selector == Selector::ui() => "ui-structured".to_owned(),
+            Self::Output(Selector { audience: Audience::Extension(_), format }) => format!("other-{format}"),
             Self::Output(Selector { audience, format }) => format!("{audience}-{format}"),
             Self::Meta => "meta".to_owned(),
             Self::UiMeta => "uimeta".to_owned(),
