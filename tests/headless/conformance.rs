@@ -117,7 +117,19 @@ async fn each_switch_of_the_sample_server_fails_its_scenario() {
         let failed = results.into_iter().filter(|it| it.outcome() == Outcome::Failed).collect::<Vec<_>>();
         lines.push(format!("{switch} → {}", not_passed(&failed)));
     }
-    expect![[r#""#]].assert_eq(&lines.join("\n"));
+    expect![[r#"
+        --no-assistant-content → P07 Failed S01
+        --duplicate-pair → P07 Failed S01
+        --unnegotiated-audience → P07 Failed S01
+        --no-output-variants → P14 Failed S01
+        --violate-assistant → P11 Failed S07
+        --violate-user → P11 Failed S07
+        --violate-programmatic → P11 Failed S07
+        --violate-ui → P11 Failed S07
+        --unrequested-output → P15 Failed S04 S05
+        --mirrored-text → P15 Failed S08
+        --meta-secrets → P15 Failed S14"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 /// What a server does wrong in one scenario.
@@ -233,7 +245,24 @@ async fn each_scenario_fails_a_server_that_is_wrong_in_it_and_no_other_does() {
         lines.push(format!("{name} → {}", not_passed(&failed).replace('\n', " · ")));
         task.abort();
     }
-    expect![[r#""#]].assert_eq(&lines.join("\n"));
+    expect![[r#"
+        nothing → 
+        P01 → P01 Failed S04 S05
+        P02 → P02 Failed S04
+        P03 → P03 Failed S04
+        P04 → P04 Failed S04
+        P05 → P05 Failed S04
+        P06 → P06 Failed S04
+        P07 → P07 Failed S01
+        P08 → P08 Failed S04
+        P09 → P09 Failed S05
+        P10 → P10 Failed S06
+        P11 → P11 Failed S07
+        P12 → P12 Failed S12
+        P13 → P13 Failed S12
+        P14 → P14 Failed S01
+        P15 → P15 Failed S08 S14"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 fn client(command: &[&str], scenarios: &[Scenario], over: Over) -> Client {
@@ -289,14 +318,31 @@ async fn each_scenario_fails_a_client_that_is_wrong_in_it() {
         let options = client(&[CHILD, "tiny-client", scenario.id()], &[*scenario], Over::Http);
         lines.push(not_passed(&measured(&options).await));
     }
-    expect![[r#""#]].assert_eq(&lines.join("\n"));
+    expect![[r#"
+        P01 Failed H25 H28 requested-outputs
+        P02 Failed H23
+        P03 Failed H25 delivered requested-outputs
+        P04 Failed H22
+        P05 Failed H22 delivered
+        P06 Failed H28
+        P07 Failed H25 requested-outputs
+        P08 Failed H25 delivered requested-outputs
+        P09 Failed H28 requested-outputs
+        P10 Failed H11 H12 requested-outputs
+        P11 Failed H04 H34
+        P12 Failed H10 requested-outputs
+        P13 Failed H31
+        P14 Failed H25 requested-outputs
+        P15 Failed H19"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test]
 async fn a_client_that_says_nothing_or_declines_is_no_pass() {
     let silent = client(&[CHILD, "tiny-client", "quiet"], &[Scenario::P06], Over::Http);
     let results = measured(&silent).await;
-    expect![[r#""#]].assert_eq(&not_passed(&results));
+    expect!["P06 Skipped the client reported no deliveries, so routing was not measured"]
+        .assert_eq(&not_passed(&results));
     let declining = client(&["echo", "{\"skipped\": \"no Views here\"}"], &[Scenario::P06], Over::Http);
     expect!["P06 Skipped the client declined: no Views here"]
         .assert_eq(&not_passed(&measured(&declining).await));

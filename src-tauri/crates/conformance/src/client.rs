@@ -140,6 +140,9 @@ async fn run(
             command.env("MCP_CONFORMANCE_SERVER_COMMAND", json!(start).to_string())
         }
     };
+    // On Windows a console would open for each run.
+    #[cfg(windows)]
+    Command::creation_flags(&mut command, 0x0800_0000);
     let child = command.spawn()?;
     let (stdout, stderr, trouble) =
         match tokio::time::timeout(options.timeout, child.wait_with_output()).await {
