@@ -3,16 +3,21 @@
 mod check;
 mod cli;
 mod code_mode;
+mod conformance;
 mod disk;
+mod duties;
 mod foreign;
 mod http;
 mod kept;
 mod misbehaviour;
 mod model_trouble;
 mod plan;
+mod prompts;
 mod reports;
 mod rules;
 mod schema;
+mod servers;
+mod servers_cli;
 mod tidy;
 mod views;
 

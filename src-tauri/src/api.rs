@@ -3,8 +3,12 @@
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
 mod answers;
+mod asked;
 mod commands;
+pub(crate) mod contract;
+pub(crate) mod junit;
 pub mod serve;
+mod server_form;
 pub mod types;
 mod usher;
 mod view;
@@ -41,7 +45,7 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, ApiError> {
 mod tests {
     use std::{fs, path::Path};
 
-    use usher_protocol::Rule;
+    use usher_protocol::{Revision, Rule};
 
     fn check_binding(name: &str, text: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/bindings").join(name);
@@ -65,6 +69,18 @@ mod tests {
         }
         text.push_str("};\n");
         check_binding("Rules.ts", &text);
+    }
+
+    #[test]
+    fn revisions_in_typescript_are_current() {
+        let names: Vec<String> = Revision::ALL.iter().rev().map(|it| format!("\"{it}\"")).collect();
+        let text = format!(
+            "// Generated from src-tauri/crates/protocol/src/revision.rs. Do not edit.\n\n\
+             /** The revisions of the protocol that Usher speaks, newest first. */\n\
+             export const REVISIONS: readonly string[] = [{}];\n",
+            names.join(", "),
+        );
+        check_binding("Revisions.ts", &text);
     }
 
     /// The committed TypeScript is what the Rust types say.

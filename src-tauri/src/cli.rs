@@ -3,10 +3,14 @@
 //! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint); 130 when it was interrupted.
 //! Deliberately absent: work of its own; each command asks the same core as the window.
 
+mod asking;
 mod call;
 mod chat;
 mod check;
+mod conformance;
 mod demo;
+mod fetch;
+mod given;
 mod report;
 mod script;
 mod servers;
@@ -14,6 +18,7 @@ mod session;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod tools;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
@@ -47,11 +52,14 @@ struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Options),
-    Servers(servers::Options),
+    Servers(Box<servers::Options>),
     Tools(tools::Options),
+    Prompts(fetch::PromptOptions),
+    Resources(fetch::ResourceOptions),
     Call(call::Options),
     Chat(chat::Options),
     Check(Box<check::Options>),
+    Conformance(Box<conformance::Options>),
     Script(script::Options),
     /// Serve the sample tools over standard input and output
     SampleServer(usher_sample_server::Options),
@@ -65,7 +73,12 @@ pub(crate) fn run() -> ExitCode {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut builder = match arguments.command {
+        None | Some(Command::SampleServer(_)) => tokio::runtime::Builder::new_multi_thread(),
+        // One command waits for one thing at a time; handing it from thread to thread would only cost.
+        Some(_) => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("Usher could not start: {error}"), 1),
     };
@@ -74,11 +87,14 @@ pub(crate) fn run() -> ExitCode {
         None => return window(&runtime, &global),
         Some(Command::SampleServer(options)) => return sample_server(&runtime, options),
         Some(Command::Demo(options)) => runtime.block_on(Box::pin(demo::run(options))),
-        Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(options, &global))),
+        Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(*options, &global))),
         Some(Command::Tools(options)) => runtime.block_on(Box::pin(tools::run(options, &global))),
+        Some(Command::Prompts(options)) => runtime.block_on(Box::pin(fetch::prompts(options, &global))),
+        Some(Command::Resources(options)) => runtime.block_on(Box::pin(fetch::resources(options, &global))),
         Some(Command::Call(options)) => runtime.block_on(Box::pin(call::run(options, &global))),
         Some(Command::Chat(options)) => runtime.block_on(Box::pin(chat::run(options, &global))),
         Some(Command::Check(options)) => runtime.block_on(Box::pin(check::run(*options, &global))),
+        Some(Command::Conformance(options)) => runtime.block_on(Box::pin(conformance::run(*options))),
         Some(Command::Script(options)) => runtime.block_on(Box::pin(script::run(options, &global))),
     };
     // A thread that reads the terminal for an answer cannot be interrupted and must not keep the process.
@@ -114,6 +130,9 @@ fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
         data_dir: global.data.clone(),
         consumers: Consumers::WINDOW,
         by_command: false,
+        can_ask: true,
+        starts_servers: true,
+        secrets: crate::keyring::place(),
         own_program: session::own_program(),
     };
     let opened = runtime.block_on(crate::api::Usher::open(options));

@@ -4,6 +4,7 @@ pub mod api;
 mod cli;
 #[cfg(feature = "desktop")]
 pub mod desktop;
+mod keyring;
 
 /// Runs the program as its arguments say: the window, or a command.
 pub fn run() -> std::process::ExitCode {

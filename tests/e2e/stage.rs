@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use usher_engine::selection::Consumers;
 use usher_host::{
     connection::ConnectionOptions,
-    conversation::{Host, HostOptions, Preferences, StoredSpec},
+    conversation::{Host, HostOptions, Preferences, StoredSpec, Surroundings},
     model::Patience,
     store::StoreOptions,
 };
@@ -178,11 +178,12 @@ pub(crate) async fn prepare(folder: PathBuf, args: Vec<String>, theme: &str) -> 
         connection: ConnectionOptions::default(),
         store: StoreOptions::default(),
         patience: Patience::default(),
+        surroundings: Surroundings::default(),
         clock: Arc::new(|| 1_764_000_000_000),
         ids: Arc::new(|| uuid::Uuid::now_v7().to_string()),
     };
     let (host, _events) = Host::open(options).await?;
-    let spec = StoredSpec { args, built_in: true, ..StoredSpec::default() };
+    let spec = StoredSpec::built_in(args);
     host.save_server(Some("sample".to_owned()), "Sample".to_owned(), spec).await?;
     host.save_preferences(Preferences { theme: theme.to_owned(), tour_done: true, ..Preferences::default() })
         .await?;

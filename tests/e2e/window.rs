@@ -5,10 +5,16 @@
 //! | `start` | the window opens and draws |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
+//! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
+//! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
+//! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 
 mod audiences;
 mod consent;
+mod contract;
+mod prompts;
 mod screenshots;
+mod servers;
 mod stage;
 mod start;

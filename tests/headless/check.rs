@@ -22,10 +22,13 @@ fn options(newest: Revision) -> CheckOptions {
     CheckOptions { connection, only, given, ..CheckOptions::default() }
 }
 
-async fn checked(switches: &[&str], options: &CheckOptions) -> Report {
+fn spec(switches: &[&str]) -> ServerSpec {
     let args = ["sample-server"].iter().chain(switches).map(|it| (*it).to_owned()).collect();
-    let spec = StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() };
-    check(&ServerSpec::Stdio(spec), options).await.unwrap()
+    ServerSpec::Stdio(StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() })
+}
+
+async fn checked(switches: &[&str], options: &CheckOptions) -> Report {
+    check(&spec(switches), options).await.unwrap()
 }
 
 /// The well-behaved server, with every tool that can be called without an effect.
@@ -64,31 +67,66 @@ async fn caught(cases: &[&[&str]], options: &CheckOptions, expected: Expect) {
     expected.assert_eq(&lines.join("\n"));
 }
 
+/// Switches that are no defects: what they choose is served as well as without them.
+const NO_DEFECT: &[&str] = &["--on", "--http", "--conformance-fixtures", "--only", "--delay-ms"];
+
+const ROUTING: &[&[&str]] = &[
+    &["--canaries", "seed"],
+    &["--no-output-variants"],
+    &["--no-assistant-content"],
+    &["--duplicate-pair"],
+    &["--unnegotiated-audience"],
+    &["--unrequested-output"],
+    &["--missing-output"],
+    &["--duplicate-output"],
+    &["--mismatched-pair"],
+    &["--violate-assistant"],
+    &["--violate-user"],
+    &["--violate-programmatic"],
+    &["--violate-ui"],
+    &["--mirrored-text"],
+    &["--empty-outputs"],
+    &["--meta-secrets"],
+];
+
+const WIRE: &[&[&str]] = &[
+    &["--noise"],
+    &["--interleaved"],
+    &["--malformed-line"],
+    &["--invalid-utf8"],
+    &["--flood", "100"],
+    &["--crash-on-call"],
+];
+
+const HANGING: &[&[&str]] = &[&["--hang"]];
+
+/// Only a call that takes its time shows what comes after it was cancelled.
+const LATE: &[&[&str]] = &[&["--delay-ms", "400"], &["--late", "--delay-ms", "400"]];
+
+const SILENT: &[&[&str]] = &[&["--discover-silent", "--only", "2025-11-25"]];
+
+const OLD: &[&[&str]] =
+    &[&["--discover-empty", "--only", "2025-11-25"], &["--exit-on-unknown", "--only", "2025-11-25"]];
+
+const NO_START: &[&str] = &["--crash-at-start"];
+
+/// A switch that is added to the sample server without saying here what catches it fails this.
+#[test]
+fn every_switch_of_the_sample_server_is_caught_or_no_defect() {
+    let cases = [ROUTING, WIRE, HANGING, LATE, SILENT, OLD, &[NO_START]].concat();
+    let caught = cases.iter().filter_map(|it| it.first().copied());
+    let known: BTreeSet<&str> = caught.chain(NO_DEFECT.iter().copied()).collect();
+    let all = usher_sample_server::Options::switches();
+    let all: BTreeSet<&str> = all.iter().map(String::as_str).collect();
+    assert_eq!(known, all);
+}
+
 #[tokio::test]
 async fn each_defect_under_audience_routing_is_caught_by_its_requirement() {
     caught(
-        &[
-            &[],
-            &["--canaries", "seed"],
-            &["--no-output-variants"],
-            &["--no-assistant-content"],
-            &["--duplicate-pair"],
-            &["--unnegotiated-audience"],
-            &["--unrequested-output"],
-            &["--missing-output"],
-            &["--duplicate-output"],
-            &["--mismatched-pair"],
-            &["--violate-assistant"],
-            &["--violate-user"],
-            &["--violate-programmatic"],
-            &["--violate-ui"],
-            &["--mirrored-text"],
-            &["--empty-outputs"],
-            &["--meta-secrets"],
-        ],
+        ROUTING,
         &options(Revision::NEWEST),
         expect![[r#"
-             → 
             --canaries seed → S14 by H26
             --no-output-variants → S01 by H09
             --no-assistant-content → S01 by H07
@@ -112,14 +150,7 @@ async fn each_defect_under_audience_routing_is_caught_by_its_requirement() {
 #[tokio::test]
 async fn each_defect_of_the_wire_is_caught_by_its_requirement() {
     caught(
-        &[
-            &["--noise"],
-            &["--interleaved"],
-            &["--malformed-line"],
-            &["--invalid-utf8"],
-            &["--flood", "100"],
-            &["--crash-on-call"],
-        ],
+        WIRE,
         &options(Revision::NEWEST),
         expect![[r#"
             --noise → W1
@@ -132,7 +163,39 @@ async fn each_defect_of_the_wire_is_caught_by_its_requirement() {
     .await;
     let mut hanging = options(Revision::NEWEST);
     hanging.timeout = std::time::Duration::from_secs(1);
-    caught(&[&["--hang"]], &hanging, expect!["--hang → W3"]).await;
+    caught(HANGING, &hanging, expect!["--hang → W3"]).await;
+}
+
+/// Under both eras, with a server that stops when it is told to and one that does not.
+#[tokio::test]
+async fn an_answer_after_its_call_was_cancelled_is_caught() {
+    caught(
+        LATE,
+        &options(Revision::NEWEST),
+        expect![[r#"
+            --delay-ms 400 → 
+            --late --delay-ms 400 → W5"#]],
+    )
+    .await;
+    caught(
+        LATE,
+        &options(Revision::NEWEST_WITH_HANDSHAKE),
+        expect![[r#"
+            --delay-ms 400 → 
+            --late --delay-ms 400 → W5"#]],
+    )
+    .await;
+    // A server whose calls are fast cannot be told to stop one, and that is no pass.
+    let report = checked(&["--late"], &options(Revision::NEWEST)).await;
+    let w5 = report.whole.iter().find(|it| it.check.id() == "W5").unwrap();
+    assert_eq!(w5.status, Status::NotChecked);
+}
+
+/// A server that does not start is not checked at all, and its end is told.
+#[tokio::test]
+async fn a_server_that_ends_at_its_start_is_reported_as_that() {
+    let error = check(&spec(NO_START), &options(Revision::NEWEST)).await.unwrap_err();
+    assert!(error.to_string().contains("ended before it answered"), "{error}");
 }
 
 #[tokio::test]
@@ -163,26 +226,41 @@ async fn the_seven_defects_under_the_handshake() {
 async fn servers_of_another_time_are_told_what_they_owe() {
     let mut options = options(Revision::NEWEST);
     options.connection.probe_timeout = std::time::Duration::from_millis(500);
-    caught(
-        &[&["--only", "2025-11-25", "--discover-silent"]],
-        &options,
-        expect!["--only 2025-11-25 --discover-silent → W6"],
-    )
-    .await;
+    caught(SILENT, &options, expect!["--discover-silent --only 2025-11-25 → W6"]).await;
     options.connection.probe_timeout = ConnectionOptions::default().probe_timeout;
     caught(
-        &[
-            &["--only", "2025-11-25", "--discover-empty"],
-            &["--only", "2025-11-25", "--exit-on-unknown"],
-            &["--only", "2025-11-25"],
-        ],
+        OLD,
         &options,
         expect![[r#"
-            --only 2025-11-25 --discover-empty → W6
-            --only 2025-11-25 --exit-on-unknown → W6
-            --only 2025-11-25 → "#]],
+            --discover-empty --only 2025-11-25 → W6
+            --exit-on-unknown --only 2025-11-25 → W6"#]],
     )
     .await;
+    caught(&[&["--only", "2025-11-25"]], &options, expect!["--only 2025-11-25 → "]).await;
+}
+
+/// What was found says where, and the bytes that were looked at are kept.
+#[tokio::test]
+async fn a_finding_points_into_the_bytes_that_came() {
+    let report = checked(&["--violate-user"], &options(Revision::NEWEST)).await;
+    let (tool, found) = report.findings().next().unwrap();
+    assert_eq!((tool, found.check.id()), (Some("search_customers"), "S07"));
+    let seen = &report.evidence[usize::try_from(found.evidence.unwrap()).unwrap()];
+    let answer: serde_json::Value = serde_json::from_str(&seen.text).unwrap();
+    assert_eq!(answer.pointer(found.pointer.as_ref().unwrap()), Some(&json!(42)));
+    assert_eq!(seen.arguments.as_ref().unwrap().get(), r#"{"query":"Globex"}"#);
+}
+
+/// A check that is stopped reports what it has, and leaves no call under way.
+#[tokio::test]
+async fn a_check_that_is_stopped_says_so() {
+    let mut options = options(Revision::NEWEST);
+    let stop = options.stop.clone();
+    options.progress = Some(std::sync::Arc::new(move |_| stop.cancel()));
+    let report = usher_tests::stage::within(checked(&["--hang"], &options)).await;
+    assert!(report.stopped);
+    assert_eq!(report.tools.len(), 1);
+    assert!(report.findings().next().is_none());
 }
 
 #[tokio::test]
@@ -202,8 +280,8 @@ async fn a_tool_that_warns_is_not_called_and_that_is_no_pass() {
 #[test]
 fn a_pasted_result_is_judged_without_a_server() {
     let judge = |result: &str, schema: &str| {
-        let (shape, found) =
-            pasted::judge(&RawJson::parse(result).unwrap(), &RawJson::parse(schema).unwrap());
+        let found = pasted::judge(&RawJson::parse(result).unwrap(), &RawJson::parse(schema).unwrap(), None);
+        let (shape, found) = (found.shape, found.judgement);
         let ids: Vec<&str> = found.findings.iter().map(|it| it.check.id()).collect();
         format!("{shape:?} {}", ids.join(" "))
     };
@@ -220,6 +298,19 @@ fn a_pasted_result_is_judged_without_a_server() {
     assert_eq!(judge(r#"{"n":"1"}"#, schema), "Payload L2");
     let envelope = r#"{"type":"object","properties":{"content":{},"isError":{},"structuredContent":{}}}"#;
     assert_eq!(judge(good, envelope), "Legacy L7");
+}
+
+#[test]
+fn a_pasted_number_is_quoted_with_all_its_digits() {
+    let schema = RawJson::parse(
+        r#"{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"type":"string"}}}"#,
+    );
+    let result = RawJson::parse(r#"{"n":123456789012345678901234567890}"#).unwrap();
+    let found = pasted::judge(&result, &schema.unwrap(), Some(Revision::NEWEST));
+    let [problem] = found.judgement.findings[0].problems.as_slice() else { panic!("{found:?}") };
+    assert_eq!(problem.pointer, "/n");
+    assert_eq!(problem.message, "123456789012345678901234567890 is not of type \"string\"");
+    assert_eq!((found.dialect.as_str(), found.notes.len()), ("draft-07", 1));
 }
 
 /// The exit code, and what was printed.

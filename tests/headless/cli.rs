@@ -20,17 +20,18 @@ use super::CHILD;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a run came to.
-struct Run {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub(super) struct Run {
+    pub(super) code: Option<i32>,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 /// Runs the program with a data folder of its own.
-async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
+pub(super) async fn usher<S: AsRef<str>>(data: &Path, arguments: &[S]) -> Run {
     let child = tokio::process::Command::new(CHILD)
         .args(arguments.iter().map(AsRef::as_ref))
         .env("USHER_DATA_DIR", data)
+        .env("USHER_SECRETS", "file")
         .env_remove("USHER_LOG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -352,6 +353,18 @@ async fn a_chat_that_cannot_be_carried_out_as_it_was_given_exits_with_2() {
     }
 }
 
+/// A command ends with its message; nobody can quit it before or after.
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_used_is_told_as_it_is() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("file");
+    std::fs::write(&file, "not a folder").unwrap();
+    let run = usher(&file.join("below"), &["servers"]).await;
+    assert_ne!(run.code, Some(0));
+    assert!(run.err.contains("Nothing was changed.") && run.err.contains("below"), "{}", run.err);
+    assert!(!run.err.contains("quit"), "{}", run.err);
+}
+
 #[tokio::test]
 async fn what_servers_suggests_is_a_command_that_there_is() {
     let stage = Stage::open(&Setting::with(Vec::new())).await;
@@ -359,8 +372,8 @@ async fn what_servers_suggests_is_a_command_that_there_is() {
     let run = usher(data.path(), &["servers"]).await;
     assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
     expect![[r#"
-        No server is configured. Open the window to add one, or see what a server offers with
-        `usher tools -- COMMAND`.
+        No server is configured. Add one with `usher servers add NAME -- COMMAND`, or see what one
+        offers with `usher tools -- COMMAND`.
     "#]]
     .assert_eq(&run.out);
     let run = usher(data.path(), &["tools", "--", CHILD, "sample-server"]).await;

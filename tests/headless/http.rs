@@ -24,15 +24,15 @@ use usher_tests::stage::within;
 use super::CHILD;
 
 /// A sample server at a port of its own, which ends with the test.
-struct Served {
-    url: String,
+pub(super) struct Served {
+    pub(super) url: String,
     _child: Child,
     // A server that nobody listens to may fail when it speaks.
     _stderr: BufReader<ChildStderr>,
 }
 
 impl Served {
-    async fn start(switches: &[&str]) -> Self {
+    pub(super) async fn start(switches: &[&str]) -> Self {
         let mut child = Command::new(CHILD)
             .args(["sample-server", "--http"])
             .args(switches)
@@ -350,6 +350,21 @@ async fn a_session_ends_and_a_broken_stream_is_taken_up_again() {
     assert_eq!(delete.status(), StatusCode::NO_CONTENT);
     let gone = served.post(&slow).header("mcp-session-id", &session).send().await.unwrap();
     assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+}
+
+/// A server that was started again knows no session of before: the next call has a new one, and nobody is told of a failure.
+#[tokio::test]
+async fn a_call_survives_a_server_that_forgot_its_session() {
+    let mut served = Served::start(&["--only", "2025-11-25"]).await;
+    let connection = served.open(ConnectionOptions::default()).await;
+    let search = request("search_customers", json!({"query": "Globex"}), None);
+    let first = within(connection.call(&search, CallOptions::default())).await.unwrap();
+    let address = served.url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
+    served._child.kill().await.unwrap();
+    let _again = Served::start(&[address.as_str(), "--only", "2025-11-25"]).await;
+    let second = within(connection.call(&search, CallOptions::default())).await.unwrap();
+    assert_eq!(first.get(), second.get());
+    connection.close().await;
 }
 
 #[tokio::test]

@@ -3,13 +3,16 @@
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use usher_engine::Mode;
+use usher_engine::{Mode, routing::LegacyPolicy};
 use usher_protocol::Revision;
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
     scripted_server::Script,
     stage::{SERVER, Setting, Stage, bodies, ledger, the_call},
 };
+
+mod hosts;
+mod table;
 
 use super::CHILD;
 
@@ -107,7 +110,8 @@ async fn text_beside_structured_content_is_not_lost() {
         {"pages":3}
         content to the model, one block
         structuredContent not validated: no schema is declared
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -202,7 +206,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent fits its schema
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -215,7 +220,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent fits its schema
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -228,7 +234,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent not validated: the dialect http://json-schema.org/draft‑07/schema# is not known
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     let wrong = r##"{"outputSchema":{"$defs":{"DateTime":{"type":"object"}},"type":"object","properties":{"when":{"allOf":[{"$ref":"#/$defs/DateTime"}]}}}}"##;
@@ -242,7 +249,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent does not fit its schema at /when: "2026-06-18T11:08:56.483Z" is not of type "object"
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
     check(
@@ -255,7 +263,8 @@ async fn any_dialect_of_schema_lets_the_call_proceed() {
         {"when":"2026-06-18T11:08:56.483Z"}
         content to the model, one block
         structuredContent does not fit its schema: "items" is a required property
-        structuredContent to you, as properties"#]],
+        structuredContent to you, as properties
+        content is a lossy summary: structuredContent has one more value"#]],
     )
     .await;
 }
@@ -413,6 +422,65 @@ async fn blocks_for_the_user_alone_stay_with_the_user_and_the_model_has_its_resu
             content to you, in the transcript"#]],
     )
     .await;
+}
+
+/// A summary without the rows, a mirror of them, and a text that says something else.
+#[tokio::test]
+async fn halves_of_a_result_that_do_not_say_the_same_are_told_and_can_be_turned_round_for_the_tool() {
+    let rows = r#"{"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}"#;
+    let result = |text: &str| json!({"content": [{"type": "text", "text": text}]}).to_string();
+    let with = |text: &str| result(text).replace("]}", &format!("],\"structuredContent\":{rows}}}"));
+    check(
+        "{}",
+        &with("Retrieved 2 chats."),
+        expect![[r#"
+            done
+            model: Retrieved 2 chats.
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows
+            content is a lossy summary: structuredContent has 4 more values"#]],
+    )
+    .await;
+    check(
+        "{}",
+        &with(rows),
+        expect![[r#"
+            done
+            model: {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows"#]],
+    )
+    .await;
+    check(
+        "{}",
+        &with(r#"{"chats":[],"total":3}"#),
+        expect![[r#"
+            done
+            model: {"chats":[],"total":3}
+            user: 
+            {"chats":[{"id":"c-1","name":"Ada"},{"id":"c-2","name":"Bo"}],"total":2}
+            content to the model, one block
+            structuredContent not validated: no schema is declared
+            structuredContent to you, as a table, 2 rows
+            content and structuredContent differ in 3 places"#]],
+    )
+    .await;
+    // The user turns it round for this tool, and the model reads the rows.
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new(Revision::V2025_11_25.as_str()).tool("chats", "{}", &with("Retrieved 2 chats."));
+    let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+    stage.ready(SERVER).await;
+    stage.host.set_legacy_policy(SERVER, "chats", LegacyPolicy::StructuredFirst).await.unwrap();
+    let model = ScriptedModel::start([call([("chats", json!({}))]), say(["Done."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    stage.turn(&conversation, "Call it.").await;
+    assert_eq!(model.received()[1].last_results(), [rows]);
 }
 
 /// The names that a model is offered for tools with these names, and that each can be called.

@@ -23,7 +23,13 @@ const TABLE: &[(&str, &[&str])] = &[
     ("H06", &["h06_a_pair_declared_twice_makes_the_declaration_invalid"]),
     ("H07", &["h07_a_declaration_without_assistant_content_is_rejected"]),
     ("H08", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),
-    ("H09", &["h09_a_tool_without_variants_is_refused_and_the_others_stay"]),
+    (
+        "H09",
+        &[
+            "h09_a_tool_without_variants_is_refused_and_the_others_stay",
+            "h09_the_earlier_revision_is_offered_and_pinning_it_makes_the_tool_usable",
+        ],
+    ),
     ("H10", &["h10_nothing_is_selected_under_an_earlier_revision"]),
     ("H11", &["h11_and_h13_a_choice_is_of_declared_variants_and_each_once"]),
     ("H12", &["h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for"]),

@@ -32,16 +32,20 @@ fn lines_where(files: &[Source], condition: impl Fn(&Source, &str) -> bool) -> V
 /// The crates and folders that may not be named under a folder.
 #[test]
 fn dependencies_point_one_way() {
-    // protocol ← engine ← host ← api ← desktop | cli; protocol ← server ← the sample server, which know no host.
-    let forbidden: [(&str, &[&str]); 6] = [
+    // protocol ← engine ← host ← api ← desktop | cli; protocol ← server ← the sample server, which know no host; and both ← conformance.
+    let forbidden: [(&str, &[&str]); 7] = [
         (
             "src-tauri/crates/protocol/",
             &["usher_engine", "usher_host", "usher_server", "usher_sample_server", "usher::", "tokio"],
         ),
         ("src-tauri/crates/engine/", &["usher_host", "usher_server", "usher_sample_server", "usher::"]),
-        ("src-tauri/crates/host/", &["usher_server", "usher_sample_server", "usher::", "tauri::"]),
+        (
+            "src-tauri/crates/host/",
+            &["usher_server", "usher_sample_server", "usher_conformance", "usher::", "tauri::"],
+        ),
         ("src-tauri/crates/server/", &["usher_engine", "usher_host", "usher_sample_server", "usher::"]),
         ("src-tauri/crates/sample-server/", &["usher_engine", "usher_host", "usher::"]),
+        ("src-tauri/crates/conformance/", &["usher_sample_server", "usher_host::conversation", "usher::"]),
         ("src-tauri/src/api", &["crate::desktop", "crate::cli", "super::desktop", "super::cli"]),
     ];
     let found = lines_where(&rust(), |file, line| {
@@ -204,6 +208,33 @@ fn dates_of_revisions_stand_in_one_file() {
     none("the date of a revision as a literal outside protocol/src/revision.rs", found);
 }
 
+/// A parser of command lines has a `Command` too, and only Unix has `sh`.
+fn starts_process(line: &str) -> bool {
+    line.contains("Command::new(") && !line.contains("clap::") && !line.contains("Command::new(\"sh\")")
+}
+
+/// On Windows a process without this flag opens a console, which covers the window and can hold it up.
+#[test]
+fn every_process_of_the_product_is_started_without_a_console() {
+    let mut found = Vec::new();
+    let product = |it: &Source| it.path.starts_with("src-tauri/") && !it.path.starts_with("src-tauri/xtask/");
+    for file in rust().into_iter().filter(|it| product(it) && !it.path.contains("/tests/")) {
+        // A shell that only Unix has, in a module that only Unix has.
+        if file.path.ends_with("/watchdog.rs") {
+            continue;
+        }
+        let lines: Vec<&str> = file.product_lines().map(|it| it.1).collect();
+        for (at, line) in lines.iter().enumerate().filter(|it| starts_process(it.1)) {
+            let end = lines[at..].iter().position(|it| *it == "}").map_or(lines.len(), |it| at + it);
+            let is_quiet = |it: &&str| it.contains("detach(&mut ") || it.contains("creation_flags(&mut ");
+            if !lines[at..end].iter().any(is_quiet) {
+                found.push(format!("{}: {}", file.path, line.trim()));
+            }
+        }
+    }
+    none("a process that may open a console", found);
+}
+
 /// Long files hide their structure.
 #[test]
 fn files_are_short() {
@@ -241,8 +272,11 @@ fn nothing_is_left_for_later() {
     for file in sources(&[".rs", ".ts", ".svelte"]).iter().filter(|it| !it.path.contains("/bindings/")) {
         for (number, line) in file.text.lines().enumerate() {
             // The child of another test is run by it, and the window's tests by their own layer.
-            let is_run =
-                line.contains("child") || line.contains("next test") || file.path.starts_with("tests/e2e/");
+            // The survey is a command of its own, and changes a document.
+            let is_run = line.contains("child")
+                || line.contains("next test")
+                || line.contains("cargo xtask survey")
+                || file.path.starts_with("tests/e2e/");
             let is_left =
                 words.iter().enumerate().any(|(n, it)| line.contains(it.as_str()) && !(n == 0 && is_run));
             if is_left {

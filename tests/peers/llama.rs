@@ -118,6 +118,7 @@ async fn a_real_model_calls_a_tool_and_answers() {
                 | ItemBody::User
                 | ItemBody::Call { .. }
                 | ItemBody::Door(_)
+                | ItemBody::Brought(_)
                 | ItemBody::Note => None,
             },
             HostEvent::Turn { turn: TurnState::Failed(why), .. } => panic!("{why:?}"),
@@ -133,7 +134,11 @@ async fn a_real_model_calls_a_tool_and_answers() {
         .iter()
         .filter_map(|it| match &it.body {
             ItemBody::Assistant(answer) => Some((it.text.clone(), answer.clone())),
-            ItemBody::User | ItemBody::Call { .. } | ItemBody::Door(_) | ItemBody::Note => None,
+            ItemBody::User
+            | ItemBody::Call { .. }
+            | ItemBody::Door(_)
+            | ItemBody::Brought(_)
+            | ItemBody::Note => None,
         })
         .collect();
     let (_, first) = &answers[0];

@@ -1,5 +1,5 @@
 //! The command that the official conformance suite runs: the host's own connection, in automatic negotiation, does what a scenario
-//! asks for.
+//! asks for; and the whole host, for the scenarios of `usher conformance`.
 //!
 //! The suite gives the server's address as the last argument, and the scenario in `MCP_CONFORMANCE_SCENARIO`. Deliberately absent:
 //! knowledge of the answers; whatever passes here passes in the product.
@@ -25,6 +25,10 @@ async fn main() -> anyhow::Result<()> {
     let url = std::env::args().next_back().context("the address of the server is missing")?;
     let scenario =
         std::env::var("MCP_CONFORMANCE_SCENARIO").context("MCP_CONFORMANCE_SCENARIO is not set")?;
+    if scenario.starts_with("sep-3279-") {
+        usher_tests::audience_client::run().await;
+        return Ok(());
+    }
     let context: Value = std::env::var("MCP_CONFORMANCE_CONTEXT")
         .ok()
         .and_then(|it| serde_json::from_str(&it).ok())

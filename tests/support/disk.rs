@@ -12,10 +12,7 @@ use std::{
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use usher_engine::Mode;
-use usher_host::{
-    conversation::{HostEvent, ItemBody},
-    store::StoreOptions,
-};
+use usher_host::conversation::{HostEvent, ItemBody};
 
 use crate::{
     scripted_model::{Answer, Gate, ScriptedModel, call_unknown, say},
@@ -99,7 +96,8 @@ pub fn run(arguments: Vec<String>) {
 /// If something that was shown or acknowledged is lost, or something is sent to the model that is not recorded.
 pub async fn play(mut disk: Disk, dir: &Path) -> String {
     let mut setting = Setting::with(Vec::new());
-    setting.store = StoreOptions { busy: Duration::from_millis(100), retry: Duration::from_millis(50) };
+    setting.store.busy = Duration::from_millis(100);
+    setting.store.retry = Duration::from_millis(50);
     let stage = Stage::open_in(dir, &setting).await;
     let gate = Gate::default();
     let spoken = Answer::new().text(["Before. "]).gate(&gate).text(["Meanwhile."]);

@@ -9,6 +9,8 @@
     reason = "this crate is used by tests only, and a panic is how a test fails"
 )]
 
+pub mod audience_client;
+pub mod authorized;
 pub mod canaries;
 pub mod disk;
 pub mod http;
@@ -17,5 +19,6 @@ pub mod peers;
 pub mod scripted_model;
 pub mod scripted_server;
 pub mod stage;
+pub mod tiny_client;
 pub mod tree;
 pub mod window;

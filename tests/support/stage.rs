@@ -18,7 +18,7 @@ use usher_host::{
     connection::{ConnectionOptions, PathSource},
     conversation::{
         CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, ScriptLine, ServerStatus,
-        Shown, StoredSpec, TurnState,
+        Shown, StoredSpec, Surroundings, TurnState,
     },
     model::{Patience, ToolChoice},
     store::{Approval, ServerRow, Store, StoreOptions},
@@ -59,6 +59,8 @@ pub struct Setting {
     pub patience: Patience,
     /// How the disk is waited for.
     pub store: StoreOptions,
+    /// What surrounds the host.
+    pub surroundings: Surroundings,
     /// Whether every call of the servers is allowed.
     pub allowed: bool,
 }
@@ -87,6 +89,7 @@ impl Setting {
                 ..Patience::default()
             },
             store: StoreOptions::default(),
+            surroundings: Surroundings::default(),
             allowed: true,
         }
     }
@@ -290,6 +293,13 @@ impl Stage {
                 seen.push(b'\n');
             }
         }
+        for item in &opened.items {
+            let ItemBody::Brought(brought) = &item.body else { continue };
+            for part in &brought.messages {
+                seen.extend_from_slice(self.host.payload(&part.handle).await.unwrap().get().as_bytes());
+                seen.push(b'\n');
+            }
+        }
         for call in opened.calls.values() {
             for shown in &call.shown {
                 let (Shown::Blocks { handle }
@@ -449,6 +459,7 @@ fn options(data_dir: PathBuf, setting: &Setting) -> HostOptions {
         connection: setting.connection.clone(),
         store: setting.store.clone(),
         patience: setting.patience,
+        surroundings: setting.surroundings.clone(),
         clock: Arc::new(move || i64::try_from(now()).unwrap_or(i64::MAX)),
         ids: Arc::new(move || format!("{run}-{}", counter.fetch_add(1, Ordering::Relaxed))),
     }
@@ -459,8 +470,7 @@ async fn seed(dir: &Path, setting: &Setting) {
     let store = Store::open(dir, &StoreOptions::default()).unwrap().store;
     store.put_setting("preferences", "{}").await.unwrap();
     for (sort, cast) in (0..).zip(&setting.servers) {
-        let spec =
-            StoredSpec { command: cast.command.clone(), args: cast.args.clone(), ..StoredSpec::default() };
+        let spec = StoredSpec::stdio(cast.command.clone(), cast.args.clone());
         let row = ServerRow {
             id: cast.id.clone(),
             name: cast.id.clone(),

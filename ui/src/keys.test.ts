@@ -12,7 +12,8 @@ describe("a key in the window", () => {
       expect(press(",", held)).toEqual({ kind: "settings" });
       expect(press("1", held)).toEqual({ kind: "tab", index: 0 });
       expect(press("4", held)).toEqual({ kind: "tab", index: 3 });
-      expect(press("5", held)).toBeNull();
+      expect(press("5", held)).toEqual({ kind: "tab", index: 4 });
+      expect(press("6", held)).toBeNull();
     }
   });
 

@@ -26,6 +26,7 @@ export function windowKey(
     case "2":
     case "3":
     case "4":
+    case "5":
       return { kind: "tab", index: Number(event.key) - 1 };
     default:
       return null;

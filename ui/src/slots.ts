@@ -1,10 +1,23 @@
 import type { Component } from "svelte";
+import type { BlockView } from "./bindings/BlockView";
 import type { ToolCallView } from "./bindings/ToolCallView";
 
 /** What a feature that draws a part of a tool call is given. */
 export interface CallSlotProps {
   conversationId: string;
   call: ToolCallView;
+}
+
+/** What draws blocks of content is given. */
+export interface BlocksSlotProps {
+  /** What the blocks belong to, such as a tool or a prompt. */
+  what: string;
+  /** Where a link in them comes from, for the question before it is opened. */
+  from: string;
+  handle: string;
+  blocks: readonly BlockView[];
+  /** Reads a resource that a link names; without it there is no such button. */
+  onread?: (uri: string) => Promise<void>;
 }
 
 /**
@@ -14,6 +27,8 @@ export interface CallSlotProps {
 export interface Slots {
   /** Draws `call.shown` in the card. */
   ShownOutputs: Component<CallSlotProps>;
+  /** Draws blocks of content, whoever sent them. */
+  Blocks: Component<BlocksSlotProps>;
   /** Draws the View of a call; its frame stays where it was first put. */
   ViewFrame: Component<CallSlotProps>;
 }

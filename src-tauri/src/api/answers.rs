@@ -4,24 +4,26 @@ use std::path::PathBuf;
 
 use usher_engine::routing::LegacyPolicy;
 use usher_host::{
-    conversation::{self as host, NewModel, SaveFormat, StoredSpec, ViewReply},
+    conversation::{self as host, NewModel, SaveFormat, ViewReply},
     model::ToolChoice,
     payload::Sort,
 };
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher,
+    ApiError, Commands, Usher, asked, server_form,
     types::{
-        ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-        LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-        SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
-        ViewLaunch, WireLine,
+        ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
+        ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
+        FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
+        LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
+        QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
+        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
     },
     view,
 };
 
-fn refuse(what: impl Into<String>, todo: &str) -> ApiError {
+pub(super) fn refuse(what: impl Into<String>, todo: &str) -> ApiError {
     ApiError { what: what.into(), safe: "Nothing was changed.".to_owned(), todo: todo.to_owned() }
 }
 
@@ -54,7 +56,7 @@ fn custom_view(it: host::CustomChoice) -> CustomChoice {
 }
 
 /// The user's folder for downloads.
-fn downloads() -> PathBuf {
+pub(super) fn downloads() -> PathBuf {
     let fallback = || dirs::home_dir().unwrap_or_else(std::env::temp_dir).join("Downloads");
     std::env::var_os("USHER_DOWNLOAD_DIR")
         .map(PathBuf::from)
@@ -92,6 +94,7 @@ impl Commands for Usher {
                 host::ItemBody::User
                 | host::ItemBody::Assistant(_)
                 | host::ItemBody::Door(_)
+                | host::ItemBody::Brought(_)
                 | host::ItemBody::Note => None,
             };
             items.push(view::item(&self.host, item, call).await);
@@ -197,19 +200,142 @@ impl Commands for Usher {
         Ok(self.host.take_back(&conversation_id, &item_id).await?)
     }
 
-    async fn save_server(
+    async fn list_prompts(&self) -> Result<PromptListView, ApiError> {
+        Ok(view::prompts(self.host.list_prompts().await))
+    }
+
+    async fn complete_prompt_argument(
         &self,
-        server_id: Option<String>,
-        name: String,
-        command: String,
-        args: Vec<String>,
-        env: Vec<(String, String)>,
-    ) -> Result<String, ApiError> {
-        if name.trim().is_empty() || command.trim().is_empty() {
-            return Err(refuse("A server needs a name and a command.", "Fill in both."));
-        }
-        let spec = StoredSpec { command, args, env, built_in: false };
+        server_id: String,
+        prompt: String,
+        argument: String,
+        typed: String,
+        others: Vec<(String, String)>,
+    ) -> Result<CompletionView, ApiError> {
+        let others = others.into_iter().collect();
+        let asked = self.host.complete_prompt_argument(&server_id, &prompt, &argument, &typed, &others);
+        Ok(view::completion(asked.await?))
+    }
+
+    async fn use_prompt(
+        &self,
+        server_id: String,
+        prompt: String,
+        arguments: Vec<(String, String)>,
+    ) -> Result<FetchedView, ApiError> {
+        let arguments = arguments.into_iter().collect();
+        let fetched = self.host.use_prompt(&server_id, &prompt, arguments).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn send_prompt(&self, conversation_id: String, fetched_id: String) -> Result<(), ApiError> {
+        Ok(self.host.send_prompt(&conversation_id, &fetched_id).await?)
+    }
+
+    async fn discard_fetched(&self, fetched_id: String) -> Result<(), ApiError> {
+        self.host.discard_fetched(&fetched_id);
+        Ok(())
+    }
+
+    async fn list_resources(&self, server_id: String) -> Result<ResourceListView, ApiError> {
+        Ok(view::resources(self.host.list_resources(&server_id).await?))
+    }
+
+    async fn complete_resource_variable(
+        &self,
+        server_id: String,
+        template: String,
+        variable: String,
+        typed: String,
+        others: Vec<(String, String)>,
+    ) -> Result<CompletionView, ApiError> {
+        let others = others.into_iter().collect();
+        let asked = self.host.complete_resource_variable(&server_id, &template, &variable, &typed, &others);
+        Ok(view::completion(asked.await?))
+    }
+
+    async fn read_server_resource(&self, server_id: String, uri: String) -> Result<FetchedView, ApiError> {
+        let fetched = self.host.read_server_resource(&server_id, &uri).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn read_resource_template(
+        &self,
+        server_id: String,
+        template: String,
+        values: Vec<(String, String)>,
+    ) -> Result<FetchedView, ApiError> {
+        let values = values.into_iter().collect();
+        let fetched = self.host.read_resource_template(&server_id, &template, &values).await?;
+        Ok(view::fetched(&self.host, &fetched).await)
+    }
+
+    async fn attach_resource(&self, conversation_id: String, fetched_id: String) -> Result<(), ApiError> {
+        Ok(self.host.attach_resource(&conversation_id, &fetched_id).await?)
+    }
+
+    async fn subscribe_resource(&self, server_id: String, uri: String, wanted: bool) -> Result<(), ApiError> {
+        Ok(self.host.subscribe_resource(&server_id, &uri, wanted).await?)
+    }
+
+    async fn server_form(&self, server_id: String) -> Result<ServerForm, ApiError> {
+        let (name, spec) = self.host.server_spec(&server_id)?;
+        Ok(server_form::form(name, spec))
+    }
+
+    async fn save_server(&self, server_id: Option<String>, form: ServerForm) -> Result<String, ApiError> {
+        let old = server_id.as_deref().and_then(|it| self.host.server_spec(it).ok());
+        let (name, spec) = server_form::spec(&form, old.as_ref().map(|it| &it.1))?;
         Ok(self.host.save_server(server_id, name, spec).await?)
+    }
+
+    async fn test_server(&self, server_id: Option<String>, form: ServerForm) -> Result<ServerTest, ApiError> {
+        let old = server_id.as_deref().and_then(|it| self.host.server_spec(it).ok());
+        let (name, spec) = server_form::spec(&form, old.as_ref().map(|it| &it.1))?;
+        Ok(server_form::test(self.host.test_server(server_id.as_deref(), &name, &spec).await))
+    }
+
+    async fn pin_revision(&self, server_id: String, revision: Option<String>) -> Result<(), ApiError> {
+        let revision = revision.as_deref().map(server_form::revision).transpose()?;
+        Ok(self.host.pin_revision(&server_id, revision).await?)
+    }
+
+    async fn sign_in(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.sign_in(&server_id).await?)
+    }
+
+    async fn sign_out(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.sign_out(&server_id).await?)
+    }
+
+    async fn known_configurations(&self) -> Result<Vec<KnownConfiguration>, ApiError> {
+        Ok(self.host.known_lists().await.into_iter().map(server_form::known).collect())
+    }
+
+    async fn review_configuration(&self, source: ConfigurationSource) -> Result<ImportReview, ApiError> {
+        Ok(server_form::review(self.host.review_list(&server_form::source(source)).await?))
+    }
+
+    async fn import_servers(
+        &self,
+        source: ConfigurationSource,
+        chosen: Vec<ImportChoice>,
+        inputs: Vec<(String, String)>,
+    ) -> Result<Vec<String>, ApiError> {
+        let choice = |it: ImportChoice| host::ListChoice { key: it.key, name: it.name, enabled: it.enabled };
+        let chosen: Vec<host::ListChoice> = chosen.into_iter().map(choice).collect();
+        let inputs = inputs.into_iter().collect();
+        Ok(self.host.import_servers(&server_form::source(source), &chosen, &inputs).await?)
+    }
+
+    async fn export_servers(&self) -> Result<ExportedServers, ApiError> {
+        let (text, remarks) = self.host.export_servers();
+        Ok(ExportedServers { text, remarks })
+    }
+
+    async fn save_servers_export(&self) -> Result<SavedFile, ApiError> {
+        let (path, bytes) = self.host.save_servers_export(&downloads()).await?;
+        Ok(SavedFile { path: path.display().to_string(), bytes })
     }
 
     async fn remove_server(&self, server_id: String) -> Result<(), ApiError> {
@@ -237,6 +363,14 @@ impl Commands for Usher {
 
     async fn revoke_approval(&self, server_id: String, tool: Option<String>) -> Result<(), ApiError> {
         Ok(self.host.revoke_approval(&server_id, tool).await?)
+    }
+
+    async fn server_trust(&self, server_id: String) -> Result<ServerTrustView, ApiError> {
+        Ok(asked::trust(self.host.server_trust(&server_id)))
+    }
+
+    async fn set_server_trust(&self, server_id: String, trust: ServerTrustView) -> Result<(), ApiError> {
+        Ok(self.host.set_server_trust(&server_id, asked::trust_of(trust)).await?)
     }
 
     async fn set_legacy_policy(
@@ -388,6 +522,54 @@ impl Commands for Usher {
             body: found.body,
             headers: found.headers,
         })
+    }
+
+    async fn plan_check(&self, server_id: String) -> Result<CheckPlan, ApiError> {
+        Ok(self.planned_check(&server_id))
+    }
+
+    async fn start_check(
+        &self,
+        server_id: String,
+        revision: Option<String>,
+        tools: Vec<CheckTool>,
+        timeout_seconds: u32,
+    ) -> Result<String, ApiError> {
+        self.begin_check(server_id, revision, tools, timeout_seconds).await
+    }
+
+    async fn stop_check(&self, check_id: String) -> Result<(), ApiError> {
+        self.end_check(&check_id);
+        Ok(())
+    }
+
+    async fn checks(&self) -> Result<Vec<CheckView>, ApiError> {
+        Ok(self.kept_checks())
+    }
+
+    async fn check_report(&self, check_id: String) -> Result<CheckReport, ApiError> {
+        self.report_view(&check_id)
+    }
+
+    async fn check_evidence(&self, check_id: String, evidence: u32) -> Result<EvidenceView, ApiError> {
+        self.evidence(&check_id, evidence)
+    }
+
+    async fn export_check(&self, check_id: String, format: String) -> Result<String, ApiError> {
+        self.report_text(&check_id, &format)
+    }
+
+    async fn save_check(&self, check_id: String, format: String) -> Result<SavedFile, ApiError> {
+        self.save_report(&check_id, &format).await
+    }
+
+    async fn judge_pasted(
+        &self,
+        result: String,
+        schema: String,
+        revision: Option<String>,
+    ) -> Result<PastedView, ApiError> {
+        super::contract::judge_pasted(&result, &schema, revision.as_deref())
     }
 
     async fn run_script(&self, conversation_id: String, source: String) -> Result<String, ApiError> {

@@ -5,10 +5,12 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, ConversationSummary, ConversationView, CustomChoice, ExchangeBody, JsonChildren,
-    LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PayloadText, ProviderTest, QuestionAction,
-    SavedFile, SearchHitView, SelectionPreview, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch,
-    WireLine,
+    ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
+    ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
+    FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
+    LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
+    QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
+    ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -94,8 +96,51 @@ commands! {
     /// Takes out of the model's context what the user or a View put there, from the next request on (rule H25).
     take_back { conversation_id: String, item_id: String } -> ();
 
+    /// The prompts of every connected server.
+    list_prompts {} -> PromptListView;
+    /// What a server suggests for an argument of a prompt while it is typed.
+    complete_prompt_argument { server_id: String, prompt: String, argument: String, typed: String, others: Vec<(String, String)> } -> CompletionView;
+    /// Fetches a prompt's messages, for the user to read. The model has nothing of them yet.
+    use_prompt { server_id: String, prompt: String, arguments: Vec<(String, String)> } -> FetchedView;
+    /// Sends a prompt that was fetched and read, and starts a turn (rule H25).
+    send_prompt { conversation_id: String, fetched_id: String } -> ();
+    /// Forgets what was fetched.
+    discard_fetched { fetched_id: String } -> ();
+    /// What a server has to be read.
+    list_resources { server_id: String } -> ResourceListView;
+    /// What a server suggests for a variable of a template while it is typed.
+    complete_resource_variable { server_id: String, template: String, variable: String, typed: String, others: Vec<(String, String)> } -> CompletionView;
+    /// Reads a resource because the user asked. The model has nothing of it by this.
+    read_server_resource { server_id: String, uri: String } -> FetchedView;
+    /// Reads the resource that a template names with some values.
+    read_resource_template { server_id: String, template: String, values: Vec<(String, String)> } -> FetchedView;
+    /// Attaches a resource that was read: a user's action, recorded as such (rule H25).
+    attach_resource { conversation_id: String, fetched_id: String } -> ();
+    /// Asks a server to tell of changes of a resource, or not to any more.
+    subscribe_resource { server_id: String, uri: String, wanted: bool } -> ();
+
+    /// What the form of a server holds, without the values of secrets.
+    server_form { server_id: String } -> ServerForm;
     /// Adds or changes a server.
-    save_server { server_id: Option<String>, name: String, command: String, args: Vec<String>, env: Vec<(String, String)> } -> String;
+    save_server { server_id: Option<String>, form: ServerForm } -> String;
+    /// Starts a server apart from the one that runs, asks what it offers, and ends it. Nothing that is kept changes.
+    test_server { server_id: Option<String>, form: ServerForm } -> ServerTest;
+    /// Speaks only this revision with a server, or negotiates again.
+    pin_revision { server_id: String, revision: Option<String> } -> ();
+    /// Begins or repeats the sign-in at a server.
+    sign_in { server_id: String } -> ();
+    /// Forgets what a sign-in brought.
+    sign_out { server_id: String } -> ();
+    /// The lists of servers that other programs keep on this computer.
+    known_configurations {} -> Vec<KnownConfiguration>;
+    /// What a list of servers would bring. Nothing is kept, and nothing runs.
+    review_configuration { source: ConfigurationSource } -> ImportReview;
+    /// Keeps servers of a list, with what the person said for its inputs. Answers their ids.
+    import_servers { source: ConfigurationSource, chosen: Vec<ImportChoice>, inputs: Vec<(String, String)> } -> Vec<String>;
+    /// The servers as a file for other programs, without secrets.
+    export_servers {} -> ExportedServers;
+    /// Writes that file to the user's folder for downloads.
+    save_servers_export {} -> SavedFile;
     /// Removes a server.
     remove_server { server_id: String } -> ();
     /// Turns a server on or off.
@@ -106,6 +151,10 @@ commands! {
     wire_lines { server_id: Option<String>, after_seq: u32, limit: u32 } -> Vec<WireLine>;
     /// Takes back what was approved for a tool, or for every tool of the server.
     revoke_approval { server_id: String, tool: Option<String> } -> ();
+    /// What the person lets a server have: the model, folders, and how much it tells.
+    server_trust { server_id: String } -> ServerTrustView;
+    /// Changes that. The server is started again if it must hear of it.
+    set_server_trust { server_id: String, trust: ServerTrustView } -> ();
     /// Chooses how results of earlier revisions reach the model.
     set_legacy_policy { server_id: String, tool: String, policy: LegacyPolicyView } -> ();
 
@@ -137,6 +186,25 @@ commands! {
 
     /// The exact bytes of a request to a model.
     exchange_body { exchange_id: String } -> ExchangeBody;
+
+    /// What the tools of a server would be called with, if its contract were checked.
+    plan_check { server_id: String } -> CheckPlan;
+    /// Checks a server's contract, on a process of its own. Answers the check's id.
+    start_check { server_id: String, revision: Option<String>, tools: Vec<CheckTool>, timeout_seconds: u32 } -> String;
+    /// Ends a check; what was found so far is reported.
+    stop_check { check_id: String } -> ();
+    /// The checks that run and the last that ran, newest first.
+    checks {} -> Vec<CheckView>;
+    /// What a check came to.
+    check_report { check_id: String } -> CheckReport;
+    /// What a finding was found in, as it came.
+    check_evidence { check_id: String, evidence: u32 } -> EvidenceView;
+    /// A report as text. `format` is `json` or `junit`.
+    export_check { check_id: String, format: String } -> String;
+    /// Writes a report to the user's folder for downloads.
+    save_check { check_id: String, format: String } -> SavedFile;
+    /// Judges a result, or a whole response, against a schema of its structured part.
+    judge_pasted { result: String, schema: String, revision: Option<String> } -> PastedView;
 
     /// Runs a script against the conversation's servers. Answers the run's id.
     run_script { conversation_id: String, source: String } -> String;

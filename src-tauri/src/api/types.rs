@@ -7,18 +7,26 @@
 
 mod app_view;
 mod call;
+mod contract;
 mod conversation;
 mod event;
 mod output;
+mod prompt;
 mod question;
 mod record;
 mod server;
+mod server_form;
 mod setting;
 
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,
     ToolCallView, VerdictView, WithheldView,
+};
+pub use contract::{
+    CheckGroup, CheckPlan, CheckPlanTool, CheckReport, CheckState, CheckTool, CheckView, EvidenceView,
+    FindingLevel, FindingView, KeywordFateName, KeywordView, PastedView, ProblemView, ProviderView,
+    RequirementView,
 };
 pub use conversation::{
     AnswerState, ConversationSummary, ConversationView, CustomChoice, Item, ItemKind, ModeName,
@@ -29,12 +37,23 @@ pub use output::{
     BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, SavedFile, ShownOutput, SortBy,
     TableWindow,
 };
-pub use question::{AskedView, ChoiceView, FieldInput, FieldView, QuestionAction, QuestionView};
+pub use prompt::{
+    BroughtMessageView, CompletionView, FetchedView, PromptArgumentView, PromptListView, PromptView,
+    ResourceListView, ResourceTemplateView, ResourceView,
+};
+pub use question::{
+    AskedView, ChoiceView, FieldInput, FieldView, LogLevelName, QuestionAction, QuestionView,
+    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView,
+};
 pub use record::{
     BodySpan, ExchangeBody, ExchangeView, LedgerIcon, LedgerRow, ScriptLine, SourceKind, SourceShare,
     WireChannel, WireLine,
 };
 pub use server::{
     AudienceChip, AudienceColor, RejectedToolView, RuleText, ServerState, ServerView, ToolView, VariantView,
+};
+pub use server_form::{
+    ConfigurationSource, ExportedServers, FormPair, ImportChoice, ImportEntry, ImportInput, ImportReview,
+    KnownConfiguration, LaunchForm, ServerForm, ServerTest, SignInView, SkippedEntry,
 };
 pub use setting::{LegacyPolicyView, LocalEndpoint, ModelView, ProviderTest, Settings, Theme};

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    ffi::OsString,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -11,11 +12,12 @@ use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::{
     connection::{ConnectionOptions, Offers},
-    conversation::{Host, HostError, HostEvent, HostOptions},
+    conversation::{Host, HostError, HostEvent, HostOptions, Surroundings},
+    store::{SecretPlace, StoreOptions},
 };
 
 use super::{
-    ApiError, BatchSink, WindowHost,
+    ApiError, BatchSink, WindowHost, asked,
     serve::Served,
     types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
@@ -36,6 +38,12 @@ pub struct UsherOptions {
     pub own_program: String,
     /// Whether the command line opens it.
     pub by_command: bool,
+    /// Whether a person is there who can be asked for what a server wants to know.
+    pub can_ask: bool,
+    /// Whether servers that are on are started.
+    pub starts_servers: bool,
+    /// Where secrets are kept.
+    pub secrets: SecretPlace,
 }
 
 impl UsherOptions {
@@ -53,14 +61,41 @@ impl UsherOptions {
             by_command: self.by_command,
             consumers: self.consumers,
             connection: ConnectionOptions {
-                // The window shows a server's questions; a command does not, so it says that it cannot be asked.
-                offers: Offers { forms: !self.by_command, urls: !self.by_command, ..Offers::default() },
+                // Where nobody can be asked, a server hears that it need not ask. Folders need no question, and only the window
+                // shows what a model is sent and writes.
+                offers: Offers {
+                    forms: self.can_ask,
+                    urls: self.can_ask,
+                    sampling: !self.by_command,
+                    roots: true,
+                    questions: None,
+                },
                 ..ConnectionOptions::default()
             },
-            store: usher_host::store::StoreOptions::default(),
+            store: StoreOptions { secrets: self.secrets.clone(), ..StoreOptions::default() },
+            surroundings: self.surroundings(),
             patience: usher_host::model::Patience::default(),
             clock: Arc::new(now_ms),
             ids: Arc::new(|| uuid::Uuid::now_v7().to_string()),
+        }
+    }
+}
+
+impl UsherOptions {
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            home: dirs::home_dir(),
+            config: dirs::config_dir(),
+            // A window is in no folder; a command is where it was typed.
+            project: std::env::current_dir().ok().filter(|_| self.by_command),
+            env: Arc::new(|| {
+                let text = |(name, value): (OsString, OsString)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                };
+                std::env::vars_os().filter_map(text).collect()
+            }),
+            open: Arc::new(|url| open::that_detached(url).map_err(|error| error.to_string())),
+            starts_servers: self.starts_servers,
         }
     }
 }
@@ -74,6 +109,7 @@ fn now_ms() -> i64 {
 pub struct Usher {
     pub(super) host: Host,
     board: Arc<Mutex<Board>>,
+    pub(super) checks: Arc<super::contract::Checks>,
 }
 
 /// What a page that subscribes is told, and the events since.
@@ -99,7 +135,7 @@ impl Usher {
             lock(&board).conversations.insert(summary.id.clone(), view::summary(summary));
         }
         tokio::spawn(pump(host.clone(), events, Arc::clone(&board)));
-        Ok(Self { host, board })
+        Ok(Self { host, board, checks: Arc::default() })
     }
 
     /// The host, for the command line.
@@ -157,6 +193,9 @@ impl Board {
             | UiEvent::ExchangeChanged { .. }
             | UiEvent::ScriptOutput { .. }
             | UiEvent::ModelsChanged { .. }
+            | UiEvent::PromptsChanged { .. }
+            | UiEvent::ResourcesChanged { .. }
+            | UiEvent::ResourceUpdated { .. }
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
@@ -223,7 +262,10 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Models(models) => {
             UiEvent::ModelsChanged { models: models.into_iter().map(view::model).collect() }
         }
-        HostEvent::Question(question) => UiEvent::QuestionAsked { question: view::question(*question) },
+        HostEvent::PromptsChanged(server_id) => UiEvent::PromptsChanged { server_id },
+        HostEvent::ResourcesChanged(server_id) => UiEvent::ResourcesChanged { server_id },
+        HostEvent::ResourceUpdated { server_id, uri } => UiEvent::ResourceUpdated { server_id, uri },
+        HostEvent::Question(question) => UiEvent::QuestionAsked { question: asked::question(*question) },
         HostEvent::QuestionGone(question_id) => UiEvent::QuestionGone { question_id },
         HostEvent::Notice(notice) => UiEvent::NoticeRaised { notice: view::notice(notice) },
         HostEvent::NoticeCleared(notice_id) => UiEvent::NoticeCleared { notice_id },
@@ -269,7 +311,7 @@ impl WindowHost for Usher {
             models,
             settings: view::settings(self.host.preferences()),
             notices: board.notices.values().cloned().collect(),
-            questions: self.host.questions().into_iter().map(view::question).collect(),
+            questions: self.host.questions().into_iter().map(asked::question).collect(),
         }
     }
 

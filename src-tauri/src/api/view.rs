@@ -4,15 +4,16 @@
 
 use usher_engine::{
     Consumer, Defect, Mode, Origin,
-    ledger::Kind,
+    ledger::{Half, Kind},
     routing::{Door, LegacyPolicy},
     validation::Verdict,
 };
 use usher_host::{
     conversation::{
-        self as host, AnswerState, ApprovalRule, CallRecord, CallState, Channel, ExchangeRecord, Host,
-        ItemBody, ItemRecord, LedgerRecord, ModelEntry, Notice, NoticeLevel, Preferences, Preview,
-        ScriptLine, ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, Summary, TurnState, WireRecord,
+        AnswerState, ApprovalRule, CallRecord, CallState, Channel, ExchangeRecord, Host, ItemBody,
+        ItemRecord, LedgerRecord, ModelEntry, Notice, NoticeLevel, Preferences, Preview, ScriptLine,
+        ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, StoredLaunch, Summary, TurnState,
+        WireRecord,
     },
     payload::{self, JsonKind, MediaKind, decode_base64, identify, safe_name},
 };
@@ -23,6 +24,10 @@ use usher_protocol::{
 };
 
 use super::types as view;
+
+mod prompt;
+
+pub(super) use prompt::{brought, completion, fetched, prompts, resources};
 
 /// A pair with the colour that it has everywhere.
 pub(super) fn chip(selector: &Selector) -> view::AudienceChip {
@@ -131,39 +136,6 @@ pub(super) fn preferences(it: view::Settings) -> Preferences {
     }
 }
 
-pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
-    let asked = match it.asked {
-        host::Asked::Form { message, fields } => {
-            view::AskedView::Form { message, fields: fields.into_iter().map(field).collect() }
-        }
-        host::Asked::Url { message, url, host } => view::AskedView::Url { message, url, host },
-    };
-    view::QuestionView { id: it.id, server_name: it.server_name, asked }
-}
-
-fn field(it: host::Field) -> view::FieldView {
-    let choices = |all: Vec<host::Choice>| {
-        all.into_iter().map(|it| view::ChoiceView { value: it.value, title: it.title }).collect()
-    };
-    let input = match it.kind {
-        host::FieldKind::Text { format, max, .. } => {
-            view::FieldInput::Text { format, max: max.and_then(|it| u32::try_from(it).ok()) }
-        }
-        host::FieldKind::Number { whole, min, max } => view::FieldInput::Number { whole, min, max },
-        host::FieldKind::Switch => view::FieldInput::Switch,
-        host::FieldKind::One(all) => view::FieldInput::One { choices: choices(all) },
-        host::FieldKind::Many(all) => view::FieldInput::Many { choices: choices(all) },
-    };
-    view::FieldView {
-        name: it.name,
-        title: it.title,
-        description: it.description,
-        required: it.required,
-        input,
-        default_json: it.default.map(|it| it.to_string()),
-    }
-}
-
 pub(super) fn notice(it: Notice) -> view::NoticeView {
     view::NoticeView {
         id: it.id,
@@ -183,14 +155,16 @@ fn rule_text(defect: &Defect) -> view::RuleText {
 }
 
 pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
-    let command = if it.spec.built_in { "usher".to_owned() } else { it.spec.command.clone() };
     let tools = it.tools.iter().map(|listed| tool(host, &it.id, listed)).collect();
     view::ServerView {
-        command: std::iter::once(command)
-            .chain(it.spec.args)
-            .map(|it| quoted(&it))
-            .collect::<Vec<_>>()
-            .join(" "),
+        launch: match &it.spec.launch {
+            StoredLaunch::Stdio { .. } => "stdio".to_owned(),
+            StoredLaunch::Http { .. } => "http".to_owned(),
+        },
+        command: it.spec.line(),
+        pinned_revision: it.spec.pinned.map(|it| it.to_string()),
+        offers_earlier: it.offers_earlier.map(|it| it.to_string()),
+        sign_in: it.sign_in.map(|it| view::SignInView { signed_in_at: it.signed_in_at, waiting: it.waiting }),
         state: match it.state {
             ServerPhase::Off => view::ServerState::Off,
             ServerPhase::Starting => view::ServerState::Starting,
@@ -217,15 +191,6 @@ pub(super) fn server(host: &Host, it: ServerStatus) -> view::ServerView {
         name: it.name,
         enabled: it.enabled,
     }
-}
-
-/// A word of a command line as the form of a server can read it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn tool(host: &Host, server_id: &str, listed: &usher_host::conversation::ListedTool) -> view::ToolView {
@@ -290,6 +255,7 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
         },
+        ItemBody::Brought(it) => brought(host, it).await,
         ItemBody::Note => view::ItemKind::Note { text: item.text },
     };
     view::Item { id: item.id, seq: u64::try_from(item.seq).unwrap_or_default(), at_ms: item.at_ms, kind }
@@ -411,9 +377,7 @@ fn verdict(it: Verdict) -> view::VerdictView {
 async fn shown_output(host: &Host, it: Shown) -> view::ShownOutput {
     match it {
         Shown::Blocks { handle } => {
-            let blocks = host.blocks(&handle).await.unwrap_or_default();
-            let blocks = blocks.iter().enumerate().map(|(index, it)| block(&handle, index, it)).collect();
-            view::ShownOutput::Blocks { handle, blocks }
+            view::ShownOutput::Blocks { blocks: blocks_of(host, &handle).await, handle }
         }
         Shown::Table { handle, columns, rows, bytes } => view::ShownOutput::Table {
             handle,
@@ -427,6 +391,11 @@ async fn shown_output(host: &Host, it: Shown) -> view::ShownOutput {
         Shown::Properties { handle, bytes } => view::ShownOutput::Properties { handle, bytes },
         Shown::Json { handle, bytes } => view::ShownOutput::Json { handle, bytes },
     }
+}
+
+async fn blocks_of(host: &Host, handle: &str) -> Vec<view::BlockView> {
+    let blocks = host.blocks(handle).await.unwrap_or_default();
+    blocks.iter().enumerate().map(|(index, it)| block(handle, index, it)).collect()
 }
 
 /// The address of a block's bytes. Windows spells custom schemes as hosts.
@@ -504,6 +473,10 @@ pub(super) fn ledger(it: LedgerRecord) -> view::LedgerRow {
         color: line.audience.as_ref().map(color),
         reasons: line.reasons,
         handle: line.handle,
+        reads: it.entry.read_half().map(|it| match it {
+            Half::Content => view::LegacyPolicyView::ContentFirst,
+            Half::Structured => view::LegacyPolicyView::StructuredFirst,
+        }),
     }
 }
 
@@ -525,6 +498,7 @@ pub(super) fn exchange(it: ExchangeRecord) -> view::ExchangeView {
             .map(|it| view::SourceShare { source: source(it.kind), label: it.label, bytes: it.bytes })
             .collect(),
         kept_out_bytes: it.measure.kept_out_bytes,
+        asked_by: it.asked_by,
     }
 }
 

@@ -1,5 +1,7 @@
 //! `usher call`: one call of a tool, by hand, and what each audience would get of its result.
 
+use std::time::Instant;
+
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use usher_engine::routing::{Delivery, Door, Notice, Routing, payload_json};
@@ -9,19 +11,21 @@ use usher_protocol::{RawJson, model::Selector};
 
 use super::{
     Global,
+    given::GivenServer,
     report::Report,
     session::{Approval, Exit, Failure, Session},
     terminal::{Paint, clean_line, err, out},
+    timing::Stopwatch,
     tools,
 };
 
 /// Call a tool and print its result for each audience
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "usher call [OPTIONS] SERVER TOOL\n       usher call [OPTIONS] TOOL -- CMD [ARG]..."
+    override_usage = "usher call [OPTIONS] SERVER TOOL\n       usher call [OPTIONS] TOOL --url URL\n       usher call [OPTIONS] TOOL -- CMD [ARG]..."
 )]
 pub(super) struct Options {
-    /// A configured server and its tool; only the tool if a command is given
+    /// A configured server and its tool; only the tool if a server is given
     #[arg(required = true, num_args = 1..=2, value_name = "SERVER TOOL")]
     names: Vec<String>,
     /// The arguments, as a JSON object
@@ -39,9 +43,14 @@ pub(super) struct Options {
     /// Call without asking
     #[arg(long)]
     yes: bool,
-    /// The command of a server that is started for this
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    /// Call this many times over one connection, and print the last result or the timing
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repeat: u32,
+    /// Print what the calls cost in place of what they brought; with --json for machines
+    #[arg(long)]
+    timing: bool,
+    #[command(flatten)]
+    given: GivenServer,
 }
 
 /// The modes, by the words of the command line.
@@ -77,13 +86,15 @@ impl ModeName {
 
 /// Calls it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
-    let (server, tool) = match (options.names.as_slice(), options.command.is_empty()) {
+    let (server, tool) = match (options.names.as_slice(), options.given.is_none()) {
         ([server, tool], true) => (Some(server.as_str()), tool.as_str()),
         ([tool], false) => (None, tool.as_str()),
         ([_], true) => {
-            return Err(Failure::usage("Name the server and the tool, or give a server's command after --."));
+            return Err(Failure::usage(
+                "Name the server and the tool, or give a server with --url or after --.",
+            ));
         }
-        _ => return Err(Failure::usage("With a command after --, name only the tool.")),
+        _ => return Err(Failure::usage("With a server that is given, name only the tool.")),
     };
     if !RawJson::parse(options.args.clone()).is_ok_and(|it| it.is_object()) {
         return Err(Failure::usage("--args is not a JSON object. Write it as '{\"name\": \"value\"}'."));
@@ -94,11 +105,12 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         (_, false) => return Err(Failure::usage("--ask chooses the outputs itself; leave --mode out.")),
         (mode, true) => mode.mode(),
     };
-    let (mut session, id) = tools::open(server, &options.command, global, Approval::of(options.yes)).await?;
+    let (mut session, id) = tools::open(server, &options.given, global, Approval::of(options.yes)).await?;
     let called = call(&mut session, &id, tool, mode, &options).await;
-    let printed = match &called {
-        Ok(end) => print(&session.host, end, &options).await,
-        Err(failure) => Err(failure.clone()),
+    let printed = match called {
+        Ok((_, Some(stopwatch))) => print_timing(stopwatch, &options),
+        Ok((end, None)) => print(&session.host, &end, &options).await,
+        Err(failure) => Err(failure),
     };
     session.close().await;
     printed
@@ -110,7 +122,7 @@ async fn call(
     tool: &str,
     mode: Mode,
     options: &Options,
-) -> Result<CallEnd, Failure> {
+) -> Result<(CallEnd, Option<Stopwatch>), Failure> {
     let status = session.ready(server_id).await?;
     if let Some(refused) = status.rejected.iter().find(|it| it.name == tool) {
         let rule = refused.rule.map_or_else(String::new, |it| format!("{}: ", it.id()));
@@ -142,14 +154,49 @@ async fn call(
         let custom = Some(Mode::Custom);
         host.configure_conversation(&conversation, None, custom, None, Some(vec![choice])).await?;
     }
+    let mut stopwatch = options.timing.then(Stopwatch::new);
+    let mut end = one_call(session, &conversation, server_id, tool, &options.args).await?;
+    for _ in 1..options.repeat {
+        if judge(&end.record) != Exit::Fine {
+            break;
+        }
+        // The first call pays for what the later ones find ready: threads, compiled schemas, files.
+        if let Some(stopwatch) = &mut stopwatch {
+            let sent = Instant::now();
+            if host.ping(server_id).await.is_ok() {
+                stopwatch.take_ping(sent);
+            }
+        }
+        end = one_call(session, &conversation, server_id, tool, &options.args).await?;
+        if let Some(stopwatch) = &mut stopwatch {
+            stopwatch.take(&end);
+        }
+    }
+    if let Some(stopwatch) = stopwatch.as_mut().filter(|_| options.repeat == 1) {
+        stopwatch.take(&end);
+    }
+    end.record.mode = mode;
+    // A call that went wrong is shown and not timed.
+    let stopwatch = stopwatch.filter(|_| judge(&end.record) == Exit::Fine);
+    Ok((end, stopwatch))
+}
+
+async fn one_call(
+    session: &mut Session,
+    conversation: &str,
+    server_id: &str,
+    tool: &str,
+    arguments: &str,
+) -> Result<CallEnd, Failure> {
+    let host = session.host.clone();
     let call_id = std::cell::RefCell::new(None);
-    let work = host.call_tool(&conversation, server_id, tool, &options.args);
+    let work = host.call_tool(conversation, server_id, tool, arguments);
     let stop = |host: &Host| {
         if let Some(id) = call_id.borrow().as_deref() {
             host.cancel_call(id);
         }
     };
-    let mut end = session
+    let end = session
         .follow(work, stop, |event| {
             if let HostEvent::Item { call: Some(call), .. } = event {
                 progress(&call);
@@ -157,8 +204,20 @@ async fn call(
             }
         })
         .await??;
-    end.record.mode = mode;
     Ok(end)
+}
+
+fn print_timing(stopwatch: Stopwatch, options: &Options) -> Result<Exit, Failure> {
+    let Some(timing) = stopwatch.read() else {
+        return Err(Failure::new(Exit::Broken, "No call brought a result, so there is nothing to time."));
+    };
+    if options.json {
+        let json = serde_json::to_string(&timing);
+        out(&format!("{}\n", json.map_err(|error| Failure::new(Exit::Broken, error.to_string()))?));
+    } else {
+        out(&timing.text());
+    }
+    Ok(Exit::Fine)
 }
 
 fn progress(call: &CallRecord) {

@@ -13,6 +13,7 @@ use super::{
     Global,
     call::{ModeName, judge},
     demo::ended,
+    given::GivenServer,
     report::Report,
     session::{Approval, Exit, Failure, Place, Session},
     terminal::{Paint, clean, err, out},
@@ -36,19 +37,18 @@ pub(super) struct Options {
     /// Allow every call that the model makes
     #[arg(long)]
     yes: bool,
-    /// Use this server instead of the configured ones
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    given: GivenServer,
 }
 
 /// Sends them. A tool that failed or a server that broke its contract makes the exit code 1, whatever the model made of it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
     let approval = Approval::of(options.yes);
     // A terminal has no frame for Views, so nothing is asked for them.
-    let mut session = if options.command.is_empty() {
+    let mut session = if options.given.is_none() {
         Session::open(Place::Folder(global.data.clone()), Consumers::TERMINAL, approval).await?
     } else {
-        Session::open_with(&options.command, Consumers::TERMINAL, approval).await?.0
+        Session::open_with(&options.given, Consumers::TERMINAL, approval).await?.0
     };
     let talked = talk(&mut session, &options).await;
     session.close().await;
@@ -63,7 +63,7 @@ async fn talk(session: &mut Session, options: &Options) -> Result<Exit, Failure>
         return Err(Failure::usage("A message is empty. Write something in it."));
     }
     let model = model(session, options.model.as_deref())?;
-    if !options.command.is_empty() {
+    if !options.given.is_none() {
         for status in session.host.server_statuses() {
             session.ready(&status.id).await?;
         }

@@ -1,6 +1,5 @@
 //! `usher check`: whether a server keeps its contract, for a terminal, for programs and for CI; and one pasted result without a server.
 
-mod junit;
 mod table;
 
 use std::{
@@ -16,15 +15,15 @@ use serde::Serialize;
 use usher_engine::contract::{Finding, Level, arguments, pasted};
 use usher_host::{
     connection::{ConnectionOptions, HttpSpec, ServerSpec, StdioSpec},
-    contract::{self, AskArguments, CheckOptions, Given, Report},
-    conversation::StoredSpec,
-    model::{Portability, Provider, portability},
+    contract::{self, AskArguments, CheckOptions, Given},
 };
 use usher_protocol::{RawJson, Revision, model::Tool};
 
+use crate::api::{contract::Whole, junit};
+
 use super::{
     Global,
-    session::{Approval, Exit, Failure, Place, Session},
+    session::{Exit, Failure, Place, Session},
     terminal::{Paint, clean, clean_line, err, out},
 };
 
@@ -46,7 +45,7 @@ pub(super) struct Options {
     /// A header for the address, such as 'Authorization: Bearer …'; may be given more than once
     #[arg(long, value_name = "NAME: VALUE", requires = "url")]
     header: Vec<String>,
-    /// The newest revision that is offered; otherwise the newest that there is
+    /// The newest revision that is offered, or the one by which a result is read; otherwise the newest that there is
     #[arg(long, value_name = "REVISION")]
     revision: Option<Revision>,
     /// Check only this tool; may be given more than once
@@ -90,21 +89,6 @@ pub(super) struct Options {
     command: Vec<String>,
 }
 
-/// A report, and what providers make of the tools' input schemas.
-#[derive(Debug, Serialize)]
-struct Whole {
-    #[serde(flatten)]
-    report: Report,
-    portability: Vec<ToolPortability>,
-}
-
-/// What providers make of one tool's input schema.
-#[derive(Debug, Serialize)]
-struct ToolPortability {
-    tool: String,
-    providers: BTreeMap<Provider, Portability>,
-}
-
 /// Checks it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
     if let (Some(result), Some(schema)) = (&options.result, &options.schema) {
@@ -121,6 +105,7 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         allowed: options.allow.iter().cloned().collect::<BTreeSet<_>>(),
         timeout: Duration::from_secs(options.timeout.max(1)),
         ask: can_ask(&options).then(asking),
+        ..CheckOptions::default()
     };
     let report = tokio::select! {
         checked = contract::check(&spec, &checking) => checked.map_err(|error| {
@@ -134,14 +119,7 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
     if let Some(missing) = options.tool.iter().find(|it| !report.tools.iter().any(|tool| tool.name == **it)) {
         return Err(Failure::usage(format!("The server has no tool {missing:?}.")));
     }
-    let is_wanted = |it: &&Tool| options.tool.is_empty() || options.tool.contains(&it.name);
-    let portability = report
-        .declared
-        .iter()
-        .filter(is_wanted)
-        .map(|it| ToolPortability { tool: it.name.clone(), providers: portability(&it.input_schema) });
-    let portability = portability.collect();
-    let whole = Whole { report, portability };
+    let whole = Whole::of(report, &checking.only);
     if let Some(path) = &options.junit {
         write(path, &junit::text(&whole.report, options.strict))?;
     }
@@ -185,14 +163,13 @@ async fn spec(options: &Options, global: &Global) -> Result<ServerSpec, Failure>
 
 /// A configured server, as the window would start it. The host is asked for it and closed before the check starts one of its own.
 async fn configured(name: &str, global: &Global) -> Result<ServerSpec, Failure> {
-    let consumers = usher_engine::selection::Consumers::WINDOW;
-    let session = Session::open(Place::Folder(global.data.clone()), consumers, Approval::Ask).await?;
-    let found = session.find(name);
+    let session = Session::open_quietly(Place::Folder(global.data.clone())).await?;
+    let filled = match session.find(name) {
+        Ok(found) => session.host.filled_server(&found.id).await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
     session.close().await;
-    let StoredSpec { command, args, env, built_in } = found?.spec;
-    // The sample server is this very program, wherever it is now.
-    let command = if built_in { super::session::own_program() } else { command };
-    Ok(StdioSpec { command, args, env, cwd: None }.into())
+    filled
 }
 
 fn given(options: &Options) -> Result<BTreeMap<String, Given>, Failure> {
@@ -253,17 +230,24 @@ fn question(tool: &Tool, why: &str) -> Option<RawJson> {
 #[derive(Debug, Serialize)]
 struct Pasted {
     shape: pasted::Shape,
+    revision: Revision,
+    dialect: String,
     looked: Vec<&'static str>,
     findings: Vec<Finding>,
+    notes: Vec<String>,
 }
 
 fn paste(result: &Path, schema: &Path, options: &Options) -> Result<Exit, Failure> {
-    let (shape, judgement) = pasted::judge(&read(result)?, &read(schema)?);
+    let pasted::Pasted { shape, revision, dialect, judgement, notes } =
+        pasted::judge(&read(result)?, &read(schema)?, options.revision);
     let broken = judgement.findings.iter().any(|it| options.strict || it.level == Level::Broken);
     let pasted = Pasted {
         shape,
+        revision,
+        dialect,
         looked: judgement.looked.iter().map(|it| it.id()).collect(),
         findings: judgement.findings,
+        notes,
     };
     out(&if options.json { json(&pasted)? } else { table::pasted(&pasted, Paint::of_stdout(false)) });
     Ok(if broken { Exit::Broken } else { Exit::Fine })

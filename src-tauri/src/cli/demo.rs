@@ -86,7 +86,10 @@ impl Demo {
         self.misbehaving().await?;
         self.say(&format!(
             "\n{}\n",
-            self.paint.tone(Tone::Strong, "Every step worked. The window shows the same with `usher`.")
+            self.paint.tone(
+                Tone::Strong,
+                "Every step worked. `usher` opens a window in which you can do the same yourself."
+            )
         ));
         Ok(())
     }
@@ -227,11 +230,7 @@ impl Demo {
         ));
         self.session.host.enable_server("sample", false).await?;
         let args = ["sample-server", "--unrequested-output", "--meta-secrets"];
-        let spec = StoredSpec {
-            args: args.iter().map(|it| (*it).to_owned()).collect(),
-            built_in: true,
-            ..StoredSpec::default()
-        };
+        let spec = StoredSpec::built_in(args.iter().map(|it| (*it).to_owned()).collect());
         let id = self.session.host.save_server(None, "Misbehaving".to_owned(), spec).await?;
         self.session.ready(&id).await?;
         self.converse(Mode::Data).await?;

@@ -332,8 +332,9 @@ fn cell(cell: &Cell) -> String {
 
 /// JSON as it came, in its own digits and order: an object a line for each member, anything else from its start.
 pub(super) fn json_lines(json: &RawJson) -> Vec<String> {
-    let members = json.to::<std::collections::BTreeMap<String, RawJson>>().ok();
-    let order: Vec<String> = match json.to_value() {
+    let (within, opened) = only_member(json);
+    let members = opened.to::<std::collections::BTreeMap<String, RawJson>>().ok();
+    let order: Vec<String> = match opened.to_value() {
         Value::Object(map) => map.keys().cloned().collect(),
         _ => Vec::new(),
     };
@@ -343,7 +344,7 @@ pub(super) fn json_lines(json: &RawJson) -> Vec<String> {
     let line = |key: &String| {
         let value = members.get(key).map(RawJson::get).unwrap_or_default();
         let start = &value[..value.floor_char_boundary(4 * INNER)];
-        clip(&clean_line(&format!("{key}: {start}")), INNER)
+        clip(&clean_line(&format!("{within}{key}: {start}")), INNER)
     };
     let mut lines: Vec<String> = order.iter().take(LINES + 1).map(line).collect();
     if order.len() > LINES + 1 {
@@ -351,6 +352,17 @@ pub(super) fn json_lines(json: &RawJson) -> Vec<String> {
         lines.push(format!("… and {more} more {}", if more == 1 { "member" } else { "members" }));
     }
     lines
+}
+
+/// An object whose only member is an object is read as that one, with its name before the names inside.
+fn only_member(json: &RawJson) -> (String, RawJson) {
+    let members = json.to::<std::collections::BTreeMap<String, RawJson>>().unwrap_or_default();
+    match members.into_iter().next().filter(|it| it.1.is_object()) {
+        Some((name, value)) if json.to_value().as_object().is_some_and(|it| it.len() == 1) => {
+            (format!("{name}."), value)
+        }
+        _ => (String::new(), json.clone()),
+    }
 }
 
 async fn block_lines(host: &Host, at: &str, blocks: &[ContentBlock]) -> Vec<String> {

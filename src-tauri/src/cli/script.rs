@@ -9,6 +9,7 @@ use usher_host::conversation::{Host, HostEvent, ScriptLine};
 
 use super::{
     Global,
+    given::GivenServer,
     session::{Approval, Exit, Failure, Place, Session},
     terminal::{clean, clean_line, err, out},
 };
@@ -21,9 +22,8 @@ pub(super) struct Options {
     /// Allow every call that the script makes
     #[arg(long)]
     yes: bool,
-    /// Use this server instead of the configured ones
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    given: GivenServer,
 }
 
 /// Runs it.
@@ -36,12 +36,12 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
     let source = source
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}.", options.file.display())))?;
     let approval = Approval::of(options.yes);
-    let mut session = if options.command.is_empty() {
+    let mut session = if options.given.is_none() {
         Session::open(Place::Folder(global.data.clone()), Consumers::TERMINAL, approval).await?
     } else {
-        Session::open_with(&options.command, Consumers::TERMINAL, approval).await?.0
+        Session::open_with(&options.given, Consumers::TERMINAL, approval).await?.0
     };
-    let ran = carry_out(&mut session, &source, !options.command.is_empty()).await;
+    let ran = carry_out(&mut session, &source, !options.given.is_none()).await;
     session.close().await;
     ran
 }
@@ -73,7 +73,7 @@ fn show(line: &ScriptLine) {
         ScriptLine::Call { text, .. } => err(&format!("call: {}\n", clean_line(text))),
         ScriptLine::Returned(json) => out(&format!("{json}\n")),
         ScriptLine::Failed(message) => err(&format!("The script failed: {}\n", clean(message))),
-        ScriptLine::Stopped(why) => err(&format!("The script was stopped: {}\n", clean(why))),
+        ScriptLine::Stopped(why) => err(&format!("{}\n", clean(why))),
     }
 }
 

@@ -7,10 +7,16 @@ use std::{collections::BTreeSet, future::Future, io::IsTerminal, path::PathBuf, 
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::conversation::{
-    ApprovalChoice, CallRecord, CallState, Host, HostError, HostEvent, ServerPhase, ServerStatus, StoredSpec,
+    ApprovalChoice, Asked, CallRecord, CallState, Host, HostError, HostEvent, QuestionAnswer, QuestionRecord,
+    ServerPhase, ServerStatus,
 };
+use usher_host::store::SecretPlace;
 
-use super::terminal::{clean_line, err};
+use super::{
+    asking,
+    given::GivenServer,
+    terminal::{clean, clean_line, err},
+};
 use crate::api::UsherOptions;
 
 /// How a command ends; README, "The command line", lists the codes.
@@ -113,6 +119,20 @@ impl Session {
         consumers: Consumers,
         approval: Approval,
     ) -> Result<Self, Failure> {
+        Self::open_as(place, consumers, approval, true).await
+    }
+
+    /// Opens the data and starts none of its servers.
+    pub(super) async fn open_quietly(place: Place) -> Result<Self, Failure> {
+        Self::open_as(place, Consumers::TERMINAL, Approval::Ask, false).await
+    }
+
+    async fn open_as(
+        place: Place,
+        consumers: Consumers,
+        approval: Approval,
+        starts_servers: bool,
+    ) -> Result<Self, Failure> {
         let (data_dir, folder) = match place {
             Place::Folder(named) => (named, None),
             Place::Temporary => {
@@ -122,7 +142,17 @@ impl Session {
                 (Some(made.path().to_owned()), Some(made))
             }
         };
-        let options = UsherOptions { data_dir, consumers, own_program: own_program(), by_command: true };
+        // What is gone with the command need not go into the keyring.
+        let secrets = if folder.is_some() { SecretPlace::File } else { crate::keyring::place() };
+        let options = UsherOptions {
+            data_dir,
+            consumers,
+            own_program: own_program(),
+            by_command: true,
+            can_ask: can_ask(),
+            starts_servers,
+            secrets,
+        };
         let (host, events) = Host::open(options.host_options())
             .await
             .map_err(|error| Failure::new(Exit::Unreachable, error.to_string()))?;
@@ -137,25 +167,18 @@ impl Session {
         })
     }
 
-    /// Opens a temporary folder with one server: the command that was given. Answers its id too.
+    /// Opens a temporary folder with one server: the one that was given. Answers its id too.
     pub(super) async fn open_with(
-        command: &[String],
+        given: &GivenServer,
         consumers: Consumers,
         approval: Approval,
     ) -> Result<(Self, String), Failure> {
-        let [program, args @ ..] = command else {
-            return Err(Failure::usage("After -- the command of a server is expected."));
-        };
+        let (name, spec) = given.spec()?;
         let session = Self::open(Place::Temporary, consumers, approval).await?;
         for status in session.host.server_statuses() {
             session.host.remove_server(&status.id).await?;
         }
-        let name = std::path::Path::new(program).file_stem().map(|it| it.to_string_lossy().into_owned());
-        // In examples and scripts `usher` is this very program, which need not be on the search path.
-        let own = program == "usher";
-        let program = if own { own_program() } else { program.clone() };
-        let spec = StoredSpec { command: program, args: args.to_vec(), ..StoredSpec::default() };
-        let id = session.host.save_server(None, name.unwrap_or_else(|| "server".to_owned()), spec).await?;
+        let id = session.host.save_server(None, name, spec).await?;
         Ok((session, id))
     }
 
@@ -202,8 +225,11 @@ impl Session {
         }
     }
 
-    /// Answers a call that waits for the user.
+    /// Answers a call that waits for the user, and what a server asks.
     fn consider(&mut self, event: &HostEvent) {
+        if let HostEvent::Question(question) = event {
+            return self.consider_question(question);
+        }
         let HostEvent::Item { call: Some(call), .. } = event else { return };
         let CallState::AwaitingApproval(why) = &call.state else { return };
         if !self.asked.insert(call.id.clone()) {
@@ -219,6 +245,27 @@ impl Session {
                 ));
                 self.unasked = true;
                 answer(&self.host, &call.id, ApprovalChoice::Refuse);
+            }
+        }
+    }
+
+    /// Asks the person what a server wants to know, or what the host does before it sends the person to an address to sign in.
+    fn consider_question(&mut self, question: &QuestionRecord) {
+        if !self.asked.insert(question.id.clone()) {
+            return;
+        }
+        match &question.asked {
+            _ if can_ask() => ask_for_server(self.host.clone(), question.clone()),
+            Asked::Url { message, url, .. } => {
+                err(&format!(
+                    "{}\nThe address: {}\nIt was not opened: nobody can be asked here. Run the command in a terminal, or sign in in the window.\n",
+                    clean(message),
+                    clean_line(url)
+                ));
+                answer_question(&self.host, &question.id, QuestionAnswer::Decline);
+            }
+            Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) => {
+                answer_question(&self.host, &question.id, QuestionAnswer::Cancel);
             }
         }
     }
@@ -285,7 +332,13 @@ fn answer(host: &Host, call_id: &str, choice: ApprovalChoice) {
     }
 }
 
-fn can_ask() -> bool {
+fn answer_question(host: &Host, id: &str, answer: QuestionAnswer) {
+    if let Err(error) = host.answer_question(id, answer) {
+        err(&format!("{}\n", clean(&error.to_string())));
+    }
+}
+
+pub(super) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -298,6 +351,7 @@ fn ask(host: Host, call: &CallRecord, why: &str) {
     );
     // The thread that reads the terminal cannot be interrupted; the runtime is left without waiting for it.
     tokio::task::spawn_blocking(move || {
+        let _one_at_a_time = TERMINAL.lock();
         err(&question);
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line);
@@ -308,6 +362,28 @@ fn ask(host: Host, call: &CallRecord, why: &str) {
             _ => ApprovalChoice::Refuse,
         };
         answer(&host, &id, choice);
+    });
+}
+
+/// Two questions at once would read each other's answers.
+static TERMINAL: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Asks the person at the terminal what a server asks, again while the answer does not fit.
+fn ask_for_server(host: Host, question: QuestionRecord) {
+    tokio::task::spawn_blocking(move || {
+        let _one_at_a_time = TERMINAL.lock();
+        loop {
+            let answer = asking::answer(&question, &mut std::io::stdin().lock(), &mut |text| err(text));
+            let accepts = matches!(answer, QuestionAnswer::Accept(_));
+            match host.answer_question(&question.id, answer) {
+                Err(error) => err(&format!("{error}\n")),
+                Ok(()) => return,
+            }
+            // Only what was filled in can be corrected, and only while the server waits.
+            if !accepts || !host.questions().iter().any(|it| it.id == question.id) {
+                return;
+            }
+        }
     });
 }
 

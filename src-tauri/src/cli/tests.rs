@@ -4,7 +4,7 @@ use expect_test::expect;
 use usher_protocol::model::Audience;
 
 use super::{
-    report::{Part, Report},
+    report::{Part, Report, json_lines},
     terminal::{Paint, clean, head, table, wrap},
 };
 
@@ -72,4 +72,18 @@ fn a_table_says_which_columns_are_hidden() {
         table(&heads, &rows, 26),
         ["Name              Number", "Globex  9007199254740993", "… and the columns More"]
     );
+}
+
+#[test]
+fn a_value_is_shown_member_by_member_also_when_it_is_wrapped() {
+    let lines = |text: &str| json_lines(&usher_protocol::RawJson::parse(text).unwrap()).join("\n");
+    expect![[r#"
+        error.code: "invalid_priority"
+        error.hint: "Say low, normal or high, and nothing else; this is a text th…
+        error.count: 9007199254740993"#]]
+    .assert_eq(&lines(
+        r#"{"error":{"code":"invalid_priority","hint":"Say low, normal or high, and nothing else; this is a text that is longer than a line","count":9007199254740993}}"#,
+    ));
+    assert_eq!(lines(r#"{"a":{"b":1}}"#), r#"{"a":{"b":1}}"#);
+    assert_eq!(lines("[]"), "[]");
 }

@@ -9,25 +9,27 @@ use usher_protocol::model::Contract;
 
 use super::{
     Global,
+    given::GivenServer,
     session::{Approval, Exit, Failure, Place, Session},
     terminal::{self, Paint, Tone, WIDTH, clean_line, out, wrap},
 };
 
 /// List a server's tools and the audiences that they have outputs for
 #[derive(Debug, Args)]
-#[command(override_usage = "usher tools SERVER\n       usher tools -- CMD [ARG]...")]
+#[command(
+    override_usage = "usher tools SERVER\n       usher tools --url URL\n       usher tools -- CMD [ARG]..."
+)]
 pub(super) struct Options {
     /// A configured server
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(required_unless_present_any = ["command", "url"], conflicts_with_all = ["command", "url"])]
     server: Option<String>,
-    /// The command of a server that is started for this
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    given: GivenServer,
 }
 
 /// Lists them. A refused declaration, or a defect of one, makes the exit code 1.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
-    let (mut session, id) = open(options.server.as_deref(), &options.command, global, Approval::Ask).await?;
+    let (mut session, id) = open(options.server.as_deref(), &options.given, global, Approval::Ask).await?;
     let status = session.ready(&id).await;
     session.close().await;
     let status = status?;
@@ -36,16 +38,16 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
     Ok(if broken { Exit::Broken } else { Exit::Fine })
 }
 
-/// Opens the configured server of that name, or the one whose command was given.
+/// Opens the configured server of that name, or the one that was given.
 pub(super) async fn open(
     server: Option<&str>,
-    command: &[String],
+    given: &GivenServer,
     global: &Global,
     approval: Approval,
 ) -> Result<(Session, String), Failure> {
     // Everybody can be there, so that a selection is what it would be in the window.
     let consumers = Consumers::WINDOW;
-    let Some(name) = server else { return Session::open_with(command, consumers, approval).await };
+    let Some(name) = server else { return Session::open_with(given, consumers, approval).await };
     let session = Session::open(Place::Folder(global.data.clone()), consumers, approval).await?;
     match session.find(name) {
         Ok(found) if found.enabled => Ok((session, found.id)),
@@ -53,7 +55,7 @@ pub(super) async fn open(
             session.close().await;
             Err(Failure::new(
                 Exit::Unreachable,
-                format!("{} is turned off. Turn it on in the window.", found.name),
+                format!("{0} is turned off. Turn it on with `usher servers enable {0}`.", found.name),
             ))
         }
         Err(failure) => {

@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: the official conformance suite against the host's connection, and against the server crate.
+//! `cargo xtask conformance`: the official conformance suite against the host's connection, and against the server crate; and the
+//! scenarios of `usher conformance` against both.
 //!
 //! It needs a newer Node.js than the page does; both come from npm and stay below `target/conformance`. A scenario in which nothing was
 //! checked has failed, whatever the suite says of it.
@@ -74,8 +75,53 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
         all_passed &= outcome.passed() == *expected && outcome.failed().is_empty();
         lines.push(format!("{name}: {}/{expected}", outcome.passed()));
     }
+    drop(served);
+    let own: [(&str, &[&str]); 2] =
+        [("server", OWN_SERVER), ("client", &["--stdio", "--", "usher-conformance-client"])];
+    crate::process::run(cargo().args(["build", "--workspace", "--bin", "usher"]))?;
+    for (side, args) in own {
+        let results = folder.join("results").join(format!("sep-3279-{side}"));
+        let (passed, line) = measured(side, args, &results)?;
+        all_passed &= passed;
+        lines.push(line);
+    }
     say(&format!("\n{}", lines.join("\n")));
     Ok(all_passed)
+}
+
+/// The sample server, with arguments that make its larger tools answer at once. Only one of its tools warns, and it changes nothing.
+const OWN_SERVER: &[&str] = &[
+    "--args",
+    "list_events={\"rows\":5}",
+    "--args",
+    "slow_report={\"seconds\":0,\"steps\":1}",
+    "--args",
+    "open_ticket={\"subject\":\"The export is slow\",\"priority\":\"high\"}",
+    "--allow",
+    "open_ticket",
+    "--",
+    "usher",
+    "sample-server",
+];
+
+/// Runs the scenarios of audience routing. Whether all passed, and the line that sums them up.
+fn measured(side: &str, args: &[&str], results: &Path) -> anyhow::Result<(bool, String)> {
+    say(&format!("\n=== SEP-3279 {side} ==="));
+    let built = target().join("debug");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(built.clone()).chain(std::env::split_paths(&path));
+    let mut usher = program(built.join("usher"));
+    usher.env("PATH", std::env::join_paths(folders).unwrap_or(path));
+    usher.args(["conformance", side, "--timeout", "120", "--output"]).arg(results).args(args);
+    let output = usher.stderr(Stdio::inherit()).output().context("usher cannot be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next_back().unwrap_or_default().to_owned();
+    // Scenarios of this sample that are skipped have not passed either.
+    let passed = output.status.success() && line.ends_with(": 0 failed, 0 skipped");
+    if !passed {
+        say(&text);
+    }
+    Ok((passed, line))
 }
 
 /// A server with everything that the suite asks for, until it is dropped.

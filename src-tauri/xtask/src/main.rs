@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: dependencies (this must build in seconds on a fresh machine) and shell scripts.
 
+mod bench;
 mod bindings;
 mod conformance;
 mod desktop;
@@ -11,6 +12,7 @@ mod process;
 mod run;
 mod screenshots;
 mod summary;
+mod survey;
 mod test;
 mod ui;
 
@@ -31,6 +33,11 @@ cargo xtask <command>
       npm and a real language model.
   conformance [--yes]
       Installs the official conformance suite and runs it against Usher's own connection and server.
+  bench [--yes]
+      Measures what a call costs in Usher, in the TypeScript and Python SDKs and in rmcp.
+  survey [--yes]
+      Installs the servers of docs/contract-survey.md from npm, checks each without a network, and
+      writes what was found into that document.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
@@ -56,24 +63,28 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
         process::say(USAGE);
         return Ok(false);
     };
+    let asks_for_help = |it: &String| matches!(it.as_str(), "--help" | "-h" | "help");
+    if asks_for_help(command) || args.iter().any(asks_for_help) {
+        process::say(USAGE);
+        return Ok(true);
+    }
     let mut options = Options::read(args)?;
     let known: &[&str] = match command.as_str() {
         "run" => &["--yes", "--terminal"],
         "test" => &["--yes", "--with-peers", "--only"],
-        "screenshots" | "conformance" => &["--yes"],
-        _ => &[],
+        "screenshots" | "conformance" | "bench" | "survey" => &["--yes"],
+        "bindings" => &[],
+        _ => anyhow::bail!("{command} is not a command\n\n{USAGE}"),
     };
     options.check(known)?;
     match command.as_str() {
         "run" => run::run(&options).map(|()| true),
         "test" => test::run(&mut options),
         "conformance" => conformance::run(&options),
+        "bench" => bench::run(&options),
+        "survey" => survey::run(&options).map(|()| true),
         "screenshots" => screenshots::run(&options).map(|()| true),
-        "bindings" => bindings::run().map(|()| true),
-        _ => {
-            process::say(USAGE);
-            Ok(false)
-        }
+        _ => bindings::run().map(|()| true),
     }
 }
 
@@ -124,4 +135,24 @@ fn root() -> PathBuf {
 fn target() -> PathBuf {
     // A relative folder is meant from the root, wherever the tests run.
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(args: &[&str]) -> anyhow::Result<bool> {
+        dispatch(&args.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn help_is_an_answer_and_what_is_unknown_is_named() {
+        for asked in [&["--help"][..], &["-h"], &["help"], &["test", "--help"], &["nothing", "--help"]] {
+            assert!(done(asked).unwrap(), "{asked:?}");
+        }
+        assert!(!done(&[]).unwrap());
+        let said = |args: &[&str]| done(args).unwrap_err().to_string();
+        assert!(said(&["foo"]).starts_with("foo is not a command"));
+        assert!(said(&["bindings", "--foo"]).starts_with("--foo is not an option of this command"));
+    }
 }

@@ -229,7 +229,9 @@ pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<()> {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     if !matches!(answer.trim(), "y" | "Y" | "yes") {
-        bail!("stopped, nothing was installed");
+        bail!(
+            "stopped, nothing was installed. Install it by hand, or answer every question with yes: give --yes after the command"
+        );
     }
     Ok(())
 }

@@ -20,4 +20,8 @@ share: Array<SourceShare>,
 /**
  * Bytes of results that routing kept out of the model's context so far.
  */
-kept_out_bytes: number, };
+kept_out_bytes: number, 
+/**
+ * The server that asked the model, if the request is none of the conversation's own.
+ */
+asked_by: string | null, };

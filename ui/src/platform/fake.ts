@@ -1,7 +1,9 @@
 import type { ApiError } from "../bindings/ApiError";
 import type { BodySpan } from "../bindings/BodySpan";
 import type { ConversationView } from "../bindings/ConversationView";
+import type { FetchedView } from "../bindings/FetchedView";
 import type { SelectionPreview } from "../bindings/SelectionPreview";
+import type { ServerTrustView } from "../bindings/ServerTrustView";
 import type { ServerView } from "../bindings/ServerView";
 import type { Settings } from "../bindings/Settings";
 import type { Snapshot } from "../bindings/Snapshot";
@@ -10,6 +12,9 @@ import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
 import type { WireLine } from "../bindings/WireLine";
 import { ACCOUNT_COLUMNS, ASSISTANT_TEXT, demoConversations, demoExchange, globexAccounts } from "./demo/conversation";
+import { demoContract } from "./demo/contract";
+import { demoExport, demoForm, demoImported, demoReview, demoServer, demoTest } from "./demo/server-forms";
+import { demoFetchedPrompt, demoFetchedResource, demoPrompts, demoResources } from "./demo/prompts";
 import { demoModels, demoServers } from "./demo/servers";
 import { DemoTurn } from "./demo/turn";
 import { byteLength, children, tableWindow, toJson, type Value } from "./demo/values";
@@ -73,6 +78,15 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     if (found === undefined) throw refusal("That conversation is not there any more.", "Choose another one.");
     return found;
   };
+  const findServer = (id: string): ServerView => {
+    const found = world.servers.find((s) => s.id === id);
+    if (found === undefined) throw refusal("That server is not there any more.", "Choose another one.");
+    return found;
+  };
+  const put = (server: ServerView): void => {
+    world.servers = [...world.servers.filter((s) => s.id !== server.id), server];
+    world.emit({ type: "server_changed", server });
+  };
   const changeServer = (id: string, change: (s: ServerView) => ServerView): null => {
     world.servers = world.servers.map((s) => (s.id === id ? change(s) : s));
     const server = world.servers.find((s) => s.id === id);
@@ -84,6 +98,22 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       ...s,
       tools: s.tools.map((t) => (tool === null || t.name === tool ? change(t) : t)),
     }));
+
+  const trust = new Map<string, ServerTrustView>();
+  const fetched = new Map<string, FetchedView>();
+  const shelve = (view: FetchedView): FetchedView => {
+    fetched.set(view.fetched_id, view);
+    return view;
+  };
+  /** Puts what was fetched into a conversation, as the host would. */
+  const bring = (conversationId: string, id: string, prompt: boolean): null => {
+    const view = fetched.get(id);
+    if (view === undefined) throw refusal("That prompt or resource is not there any more.", "Choose it again.");
+    fetched.delete(id);
+    const { name, server_id, server_name, messages, bytes } = view;
+    turns.addItem(conversationId, { kind: "brought", prompt, name, server_id, server_name, arguments: [], messages, bytes });
+    return null;
+  };
 
   const handlers: Handlers = {
     search: ({ query }) => found([...world.conversations.values()], query),
@@ -181,28 +211,64 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.removeItem(conversation_id, item_id);
       return null;
     },
-    save_server({ server_id, name, command, args }) {
+    list_prompts: () => demoPrompts(),
+    complete_prompt_argument: ({ typed }) => suggest(["Globex", "Globe Trotters", "Initech"], typed),
+    use_prompt: ({ prompt, arguments: values }) => shelve(demoFetchedPrompt(`f${world.fresh()}`, prompt, values)),
+    send_prompt({ conversation_id, fetched_id }) {
+      bring(conversation_id, fetched_id, true);
+      turns.answer(conversation_id, "Globex is in good health.");
+      return null;
+    },
+    discard_fetched({ fetched_id }) {
+      fetched.delete(fetched_id);
+      return null;
+    },
+    list_resources: ({ server_id }) =>
+      server_id === "sample" ? demoResources() : { resources: [], templates: [], can_subscribe: false },
+    complete_resource_variable: ({ typed }) => suggest(["1", "12", "2"], typed),
+    read_server_resource: ({ uri }) => shelve(demoFetchedResource(`f${world.fresh()}`, uri)),
+    read_resource_template: ({ template, values }) =>
+      shelve(demoFetchedResource(`f${world.fresh()}`, values.reduce((uri, [name, value]) => uri.replace(`{${name}}`, value), template))),
+    attach_resource: ({ conversation_id, fetched_id }) => bring(conversation_id, fetched_id, false),
+    subscribe_resource: () => null,
+    server_form: ({ server_id }) => demoForm(findServer(server_id)),
+    save_server({ server_id, form }) {
       const id = server_id ?? `s${world.fresh()}`;
       const before = world.servers.find((s) => s.id === id);
-      const server: ServerView = {
-        id,
-        name,
-        command: [command, ...args].join(" "),
-        enabled: true,
-        state: { kind: "starting" },
-        revision: null,
-        server_info: null,
-        negotiation: [],
-        tools: [],
-        rejected_tools: [],
-        stderr_tail: [],
-        noise_lines: 0,
-        ...(before === undefined ? {} : { tools: before.tools }),
-      };
-      world.servers = [...world.servers.filter((s) => s.id !== id), server];
-      world.emit({ type: "server_changed", server });
+      put(demoServer(id, form, before, before?.enabled ?? true));
       return id;
     },
+    test_server: ({ form }) => demoTest(form),
+    pin_revision: ({ server_id, revision }) =>
+      changeServer(server_id, (s) => ({
+        ...s,
+        pinned_revision: revision,
+        revision: revision ?? s.revision,
+        offers_earlier: null,
+        rejected_tools: s.rejected_tools.filter((t) => t.rule !== "H09"),
+      })),
+    sign_in: ({ server_id }) => changeServer(server_id, (s) => ({ ...s, sign_in: { signed_in_at: null, waiting: true } })),
+    sign_out: ({ server_id }) => changeServer(server_id, (s) => ({ ...s, sign_in: { signed_in_at: null, waiting: false } })),
+    known_configurations: () => [
+      { program: "Claude Desktop", path: "~/.config/Claude/claude_desktop_config.json", servers: 4, problem: null },
+      { program: "Cursor", path: "~/.cursor/mcp.json", servers: 0, problem: "it is not JSON: expected a comma in line 7" },
+    ],
+    review_configuration({ source }) {
+      if (source.kind === "text" && !source.text.includes("{")) {
+        throw refusal("This is no list of servers: it is not JSON.", "Paste the whole file, from the first brace to the last.");
+      }
+      return demoReview(source, world.servers.map((s) => s.name));
+    },
+    import_servers({ source, chosen }) {
+      const servers = demoImported(demoReview(source, []), chosen, () => `s${world.fresh()}`);
+      servers.forEach(put);
+      return servers.map((s) => s.id);
+    },
+    export_servers: () => ({
+      text: demoExport(world.servers),
+      remarks: ["github: GITHUB_TOKEN is a secret; the file has ${env:GITHUB_TOKEN} in its place."],
+    }),
+    save_servers_export: () => ({ path: "~/Downloads/mcp-servers.json", bytes: byteLength(demoExport(world.servers)) }),
     remove_server({ server_id }) {
       world.servers = world.servers.filter((s) => s.id !== server_id);
       world.emit({ type: "server_removed", server_id });
@@ -217,6 +283,13 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         .filter((l) => (server_id === null || l.server_id === server_id) && l.seq > after_seq)
         .slice(0, limit),
     revoke_approval: ({ server_id, tool }) => changeTool(server_id, tool, (t) => ({ ...t, approval: "ask" })),
+    server_trust: ({ server_id }) => trust.get(server_id) ?? { asks_model: false, roots: [], log_level: null },
+    set_server_trust({ server_id, trust: next }) {
+      const wrong = next.roots.find((path) => !path.startsWith("/"));
+      if (wrong !== undefined) throw refusal(`"${wrong}" is not a whole path.`, "Write the path from its root on.");
+      trust.set(server_id, next);
+      return null;
+    },
     set_legacy_policy: ({ server_id, tool, policy }) =>
       changeTool(server_id, tool, (t) => ({ ...t, legacy_policy: policy })),
     save_model({ model_id, provider, base_url, name, key, context_tokens, takes_images }) {
@@ -271,6 +344,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     read_resource: () => null,
     open_link: () => null,
     exchange_body: ({ exchange_id }) => demoBody(exchange_id, world),
+    ...demoContract(world),
     run_script({ source }) {
       const run_id = `run-${world.fresh()}`;
       setTimeout(() => {
@@ -317,6 +391,10 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       return snapshot;
     },
   };
+}
+
+function suggest(all: readonly string[], typed: string): AnswerOf<"complete_prompt_argument"> {
+  return { values: all.filter((one) => one.toLowerCase().startsWith(typed.toLowerCase())), has_more: false };
 }
 
 function refusal(what: string, todo: string): ApiError {

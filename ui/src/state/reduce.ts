@@ -30,11 +30,24 @@ export interface AppState {
   readonly notices: readonly NoticeView[];
   /** What servers ask, oldest first. */
   readonly questions: readonly QuestionView[];
+  /** What servers say of their prompts and resources, by server. */
+  readonly news: Readonly<Record<string, ServerNews>>;
   /** The conversations that were opened, whole, by id. */
   readonly open: Readonly<Record<string, ConversationView>>;
   /** What scripts wrote, by run. */
   readonly scripts: Readonly<Record<string, readonly ScriptLine[]>>;
 }
+
+/** How often a server said that something of it changed since the window opened. */
+export interface ServerNews {
+  readonly prompts: number;
+  readonly resources: number;
+  /** By address. */
+  readonly updated: Readonly<Record<string, number>>;
+}
+
+/** A server that has said nothing. */
+export const NO_NEWS: ServerNews = { prompts: 0, resources: 0, updated: {} };
 
 /** The state that a snapshot describes; conversations are opened anew after it. */
 export function fromSnapshot(snapshot: Snapshot): AppState {
@@ -49,6 +62,7 @@ export function fromSnapshot(snapshot: Snapshot): AppState {
     settings: snapshot.settings,
     notices: snapshot.notices,
     questions: snapshot.questions,
+    news: {},
     open: {},
     scripts: {},
   };
@@ -114,6 +128,15 @@ export function reduce(state: AppState, event: UiEvent): AppState {
       return scriptOutput(state, event.run_id, event.line);
     case "models_changed":
       return { ...state, models: event.models };
+    case "prompts_changed":
+      return withNews(state, event.server_id, (news) => ({ ...news, prompts: news.prompts + 1 }));
+    case "resources_changed":
+      return withNews(state, event.server_id, (news) => ({ ...news, resources: news.resources + 1 }));
+    case "resource_updated":
+      return withNews(state, event.server_id, (news) => ({
+        ...news,
+        updated: { ...news.updated, [event.uri]: (news.updated[event.uri] ?? 0) + 1 },
+      }));
     case "settings_changed":
       return { ...state, settings: event.settings };
     case "question_asked":
@@ -137,6 +160,10 @@ export function withConversation(state: AppState, view: ConversationView): AppSt
     ...conversationChanged(state, view.summary),
     open: { ...state.open, [view.summary.id]: { ...view, items } },
   };
+}
+
+function withNews(state: AppState, id: string, change: (news: ServerNews) => ServerNews): AppState {
+  return { ...state, news: { ...state.news, [id]: change(state.news[id] ?? NO_NEWS) } };
 }
 
 function inConversation(

@@ -10,13 +10,13 @@ import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platf
 import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
 
 /** The tabs of the inspector. */
-export type InspectorTab = "routing" | "context" | "wire" | "script";
+export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract";
 
 const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
 const OPEN_TRIES = 3;
 /** Commands after which a conversation is worth keeping. */
-const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "call_tool", "run_script", "rename_conversation"]);
+const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation"]);
 
 /**
  * What the components read and do. It holds the reduced state and the window's own choices
@@ -33,8 +33,12 @@ export class Store {
   tab = $state<InspectorTab>("routing");
   /** The call that the inspector is about; the last one when none was picked. */
   pickedCallId = $state<string | null>(null);
+  /** The server, and the tool of it, whose contract was asked for; until the Contract tab has taken it over. */
+  contractFor = $state.raw<{ serverId: string; tool: string | null } | null>(null);
   /** The item of the open conversation that should be brought into sight, until it is. */
   revealItemId = $state<string | null>(null);
+  /** The server whose resources are looked at, and the one to open at once. */
+  browse = $state.raw<{ serverId: string; uri: string | null } | null>(null);
   /** What the window itself has to say, such as a refused command. */
   localNotices = $state.raw<readonly NoticeView[]>([]);
 
@@ -214,7 +218,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, open: kept };
+      const news = this.state?.news ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;

@@ -9,11 +9,14 @@ pub mod arguments;
 pub mod legacy;
 pub mod outputs;
 pub mod pasted;
+mod remedy;
 
 use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize, Serializer};
 use usher_protocol::Rule;
+
+use crate::validation::{Problem, Verdict};
 
 macro_rules! numbered {
     ($(#[$about:meta])* $name:ident { $($id:ident $text:literal,)* }) => {
@@ -93,6 +96,11 @@ impl Check {
             Self::Wire(it) => it.text(),
         }
     }
+
+    /// What the server's developer does about it, in a sentence or two.
+    pub fn remedy(self) -> &'static str {
+        remedy::of(self.id())
+    }
 }
 
 impl fmt::Display for Check {
@@ -168,6 +176,45 @@ pub struct Finding {
     pub by: Option<Rule>,
     /// What is wrong, for people. Quotes the server.
     pub text: String,
+    /// A JSON pointer into what was looked at: the declaration, the result or the error.
+    pub pointer: Option<String>,
+    /// Every place that does not fit a schema, the first twenty, with pointers into what was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+    /// Which of the report's evidence was looked at.
+    pub evidence: Option<u32>,
+}
+
+impl Finding {
+    /// A finding without a place.
+    pub fn of(check: Check, level: Level, case: Case, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { check, level, case, by: None, text, pointer: None, problems: Vec::new(), evidence: None }
+    }
+
+    /// Found by a rule of the host.
+    #[must_use]
+    pub fn by(self, rule: impl Into<Option<Rule>>) -> Self {
+        Self { by: rule.into(), ..self }
+    }
+
+    /// At a place of what was looked at.
+    #[must_use]
+    pub fn at(self, pointer: impl Into<String>) -> Self {
+        Self { pointer: Some(pointer.into()), ..self }
+    }
+
+    /// At the places that a verdict names; `base` is where the value stands that was validated.
+    #[must_use]
+    pub fn places(self, base: &str, verdict: &Verdict) -> Self {
+        let Verdict::Violates { problems, .. } = verdict else { return self.at(base) };
+        let problems: Vec<Problem> = problems
+            .iter()
+            .map(|it| Problem { pointer: format!("{base}{}", it.pointer), message: it.message.clone() })
+            .collect();
+        let first = problems.first().map_or_else(|| base.to_owned(), |it| it.pointer.clone());
+        Self { problems, ..self.at(first) }
+    }
 }
 
 /// What was looked at, and what was found.
@@ -194,20 +241,29 @@ impl Judgement {
         by: Option<Rule>,
         text: impl Into<String>,
     ) {
-        self.looked.insert(check);
-        let finding = Finding { check, level, case, by, text: text.into() };
+        self.put(Finding::of(check, level, case, text).by(by));
+    }
+
+    /// Notes a finding.
+    pub fn put(&mut self, finding: Finding) {
+        self.looked.insert(finding.check);
         // The same defect in many calls is one finding.
-        if !self.findings.iter().any(|it| it.check == check && it.text == finding.text) {
+        if !self.findings.iter().any(|it| it.check == finding.check && it.text == finding.text) {
             self.findings.push(finding);
         }
+    }
+
+    /// Says what was looked at, where a finding does not say so already.
+    #[must_use]
+    pub fn seen_in(mut self, evidence: u32) -> Self {
+        self.findings.iter_mut().for_each(|it| it.evidence = it.evidence.or(Some(evidence)));
+        self
     }
 
     /// Takes over another.
     pub fn add(&mut self, other: Self) {
         self.looked.extend(other.looked);
-        for Finding { check, level, case, by, text } in other.findings {
-            self.find(check, level, case, by, text);
-        }
+        other.findings.into_iter().for_each(|it| self.put(it));
     }
 
     /// Whether a check was found to be not kept.
@@ -226,7 +282,7 @@ impl Judgement {
             for finding in again {
                 let repeats = finding.check == s(Rule::S05) || finding.check == s(Rule::S10);
                 let check = if repeats { s(Rule::S04) } else { finding.check };
-                self.find(check, finding.level, finding.case, finding.by, finding.text);
+                self.put(Finding { check, ..finding });
             }
         }
         if broken(self, &[Rule::S02, Rule::S04, Rule::S05, Rule::S07]) {

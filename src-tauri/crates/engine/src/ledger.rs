@@ -11,6 +11,7 @@ use usher_protocol::{
 
 use crate::{
     Consumer, Defect, Mode, Origin,
+    comparison::Comparison,
     routing::{Door, Notice, Source},
     selection::Reason,
     validation::Verdict,
@@ -63,6 +64,13 @@ pub enum LedgerEntry {
         source: Source,
         /// The outcome.
         verdict: Verdict,
+    },
+    /// The two halves of a result of an earlier revision do not say the same.
+    Compared {
+        /// How they differ.
+        comparison: Comparison,
+        /// The half that the model read, if it read one of them.
+        read: Option<Half>,
     },
     /// A part reached a consumer.
     Delivered {
@@ -154,6 +162,36 @@ pub enum LedgerEntry {
         /// An estimate of its tokens.
         tokens: u64,
     },
+    /// A server asked the model, with the user's consent; nothing of it is part of the conversation.
+    ServerAsked {
+        /// The server's name.
+        server: String,
+        /// The recorded request.
+        exchange: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Its SHA-256, in hexadecimal.
+        sha256: String,
+        /// An estimate of its tokens.
+        tokens: u64,
+    },
+    /// What the model wrote for a server went to it, with the user's consent.
+    ServerAnswered {
+        /// The server's name.
+        server: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
+}
+
+/// A half of a result of an earlier revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Half {
+    /// `content`.
+    Content,
+    /// `structuredContent`.
+    Structured,
 }
 
 /// A fact as a line.
@@ -230,6 +268,7 @@ impl LedgerEntry {
                 let text = format!("{} {}", source.name(), verdict.line());
                 Line { rule, reasons, audience: audience_of(source), ..plain(kind, text) }
             }
+            Self::Compared { comparison, .. } => compared(comparison),
             Self::Delivered { to, source, bytes, door, how, handle } => Line {
                 detail: size(*bytes),
                 audience: audience_of(source).or(Some(audience_for(*to))),
@@ -275,7 +314,24 @@ impl LedgerEntry {
                 reasons: vec![format!("SHA-256 {sha256}"), format!("about {tokens} tokens")],
                 ..plain(Kind::Sent, "a request was sent to the model")
             },
+            Self::ServerAsked { server, bytes, sha256, tokens, .. } => Line {
+                detail: size(*bytes),
+                reasons: vec![format!("SHA-256 {sha256}"), format!("about {tokens} tokens")],
+                ..plain(
+                    Kind::Sent,
+                    format!("{server} asked the model, allowed by you; outside the conversation"),
+                )
+            },
+            Self::ServerAnswered { server, bytes } => Line {
+                detail: size(*bytes),
+                ..plain(Kind::Door, format!("what the model wrote for {server} went to it, allowed by you"))
+            },
         }
+    }
+
+    /// The half of a compared result that the model read: what the user may want otherwise.
+    pub fn read_half(&self) -> Option<Half> {
+        if let Self::Compared { read, .. } = self { *read } else { None }
     }
 
     fn selected_line(&self) -> Line {
@@ -300,6 +356,24 @@ impl LedgerEntry {
             ..plain(Kind::Asked, text)
         }
     }
+}
+
+fn compared(comparison: &Comparison) -> Line {
+    let (text, named) = match comparison {
+        Comparison::Lossy { more: 1, named, .. } => {
+            ("content is a lossy summary: structuredContent has one more value".to_owned(), named)
+        }
+        Comparison::Lossy { more, named, .. } => {
+            (format!("content is a lossy summary: structuredContent has {more} more values"), named)
+        }
+        Comparison::Differs { places: 1, named } => {
+            ("content and structuredContent differ in one place".to_owned(), named)
+        }
+        Comparison::Differs { places, named } => {
+            (format!("content and structuredContent differ in {places} places"), named)
+        }
+    };
+    Line { reasons: named.clone(), ..plain(Kind::Note, text) }
 }
 
 fn plain(kind: Kind, text: impl Into<String>) -> Line {

@@ -1,13 +1,16 @@
 //! The decisions of a host under audience routing, as pure functions that explain themselves.
 //!
-//! [`contract`] judges whether a server keeps what it declares, [`declaration`] says which variants of a tool can be used, [`selection`] what a call asks for, [`validation`] whether a payload fits the
-//! schema of its own variant, [`routing`] who receives what, and [`ledger`] is the closed list of facts that all of them leave behind:
+//! [`contract`] judges whether a server keeps what it declares, [`declaration`] says which variants of a tool can be used, [`selection`]
+//! what a call asks for, [`validation`] whether a payload fits the schema of its own variant, [`routing`] who receives what,
+//! [`comparison`] whether the two halves of an earlier result say the same, and [`ledger`] is the closed list of facts that all of them leave behind:
 //! the debug panel renders it and the tests take it as their oracle.
 //!
 //! Deliberately absent: time, identifiers, files, processes and every wire shape. A decision depends on its arguments only.
 
+pub mod comparison;
 pub mod contract;
 pub mod declaration;
+mod exact;
 pub mod ledger;
 pub mod routing;
 mod routing_legacy;

@@ -2,6 +2,8 @@
 //!
 //! A verdict informs and never blocks. Deliberately absent: the network. A reference that leaves the schema is not followed.
 
+mod text;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use jsonschema::{Draft, Validator};
@@ -9,11 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use usher_protocol::{RawJson, model::Selector};
 
+use self::text::{JsonText, Text};
+use crate::exact;
+
 /// How many problems are listed; a big table with a wrong column has as many as it has rows.
 const MOST_PROBLEMS: usize = 20;
 /// The largest schema that is compiled, in bytes.
 const LARGEST_SCHEMA: usize = 1 << 20;
-/// The largest payload that is checked, in bytes. Above it, reading the tree would cost more memory than the answer is worth.
+/// The largest payload that is checked, in bytes. Above it, the index of the text would cost more memory than the answer is worth.
 const LARGEST_PAYLOAD: usize = 64 << 20;
 
 /// The outcome of a check.
@@ -58,7 +63,7 @@ pub enum NotChecked {
     /// The schema cannot be used.
     #[error("the schema cannot be used: {0}")]
     Schema(String),
-    /// The payload cannot be read as a tree.
+    /// The payload is too large or too deep to be walked.
     #[error("the value cannot be checked: {0}")]
     Payload(String),
 }
@@ -77,7 +82,7 @@ struct Entry {
 
 /// A schema that is ready for use, or why it cannot be.
 #[derive(Debug, Clone)]
-pub struct Compiled(Result<Arc<Validator>, NotChecked>);
+pub struct Compiled(Result<Arc<Validator<JsonText>>, NotChecked>);
 
 impl SchemaCache {
     /// The compiled schema of one variant of one tool; `owner` names the server and the tool.
@@ -100,7 +105,7 @@ impl Compiled {
         Self(compile(schema).map(Arc::new))
     }
 
-    /// Checks a payload.
+    /// Checks a payload as it is written: no number is rounded before it is looked at.
     pub fn check(&self, payload: &RawJson) -> Verdict {
         let validator = match &self.0 {
             Ok(validator) => validator,
@@ -110,21 +115,30 @@ impl Compiled {
             let why = format!("it has {} bytes, more than {LARGEST_PAYLOAD}", payload.bytes());
             return Verdict::NotChecked(NotChecked::Payload(why));
         }
-        let value: Value = match payload.to() {
-            Ok(value) => value,
-            Err(error) => return Verdict::NotChecked(NotChecked::Payload(error.to_string())),
+        let text = match Text::index(payload.get()) {
+            Ok(text) => text,
+            Err(why) => return Verdict::NotChecked(NotChecked::Payload(why.to_string())),
         };
-        let mut problems: Vec<Problem> = validator
-            .iter_errors(&value)
-            .take(MOST_PROBLEMS + 1)
-            .map(|error| Problem {
-                pointer: error.instance_path().to_string(),
-                message: brief(&error.to_string()),
-            })
-            .collect();
-        if problems.is_empty() {
+        // The common answer is found without collecting what an error would need.
+        if validator.is_valid(text.root()) {
             return Verdict::Fits;
         }
+        let mut problems: Vec<Problem> = validator
+            .iter_errors(text.root())
+            .take(MOST_PROBLEMS + 1)
+            .map(|error| {
+                let pointer = error.instance_path().to_string();
+                // A number that a double cannot hold is quoted with the digits that came.
+                let digits = matches!(error.instance().as_ref(), Value::Number(it) if it.is_f64())
+                    .then(|| exact::number_at(payload, &pointer))
+                    .flatten();
+                let message = match digits {
+                    Some(digits) => error.masked_with(digits).to_string(),
+                    None => error.to_string(),
+                };
+                Problem { pointer, message: brief(&message) }
+            })
+            .collect();
         let more = problems.len() > MOST_PROBLEMS;
         problems.truncate(MOST_PROBLEMS);
         Verdict::Violates { problems, more }
@@ -139,7 +153,7 @@ fn brief(message: &str) -> String {
     format!("{}… {tail}", &message[..cut])
 }
 
-fn compile(schema: &RawJson) -> Result<Validator, NotChecked> {
+fn compile(schema: &RawJson) -> Result<Validator<JsonText>, NotChecked> {
     if schema.bytes() > LARGEST_SCHEMA {
         return Err(NotChecked::Schema(format!(
             "it has {} bytes, more than {LARGEST_SCHEMA}",
@@ -148,10 +162,29 @@ fn compile(schema: &RawJson) -> Result<Validator, NotChecked> {
     }
     let value: Value = schema.to().map_err(|error| NotChecked::Schema(error.to_string()))?;
     let draft = dialect(&value)?;
-    jsonschema::options()
+    jsonschema::options_for::<JsonText>()
         .with_draft(draft)
         .build(&value)
         .map_err(|error| NotChecked::Schema(brief(&error.to_string())))
+}
+
+/// The dialect by which a schema is read, for people: its name, and whether the schema says so.
+pub fn dialect_name(schema: &RawJson) -> String {
+    let tree = schema.to_value();
+    let says = tree.get("$schema").is_some();
+    match dialect(&tree) {
+        Ok(draft) => {
+            let name = match draft {
+                Draft::Draft4 => "draft-04",
+                Draft::Draft6 => "draft-06",
+                Draft::Draft7 => "draft-07",
+                Draft::Draft201909 => "2019-09",
+                _ => "2020-12",
+            };
+            if says { name.to_owned() } else { format!("{name}, the default where $schema is absent") }
+        }
+        Err(why) => why.to_string(),
+    }
 }
 
 fn dialect(schema: &Value) -> Result<Draft, NotChecked> {

@@ -7,12 +7,17 @@ mod expand;
 mod export;
 mod known;
 mod read;
+mod secret;
 
 pub use self::{
-    expand::{Missing, Values, expand},
+    expand::{Missing, Values, expand, inputs_of, variables_of},
     export::export,
     known::{Program, known_files},
     read::{Unreadable, read},
+    secret::{
+        address_without_secrets, arguments_without_secrets, is_secret_name, looks_secret, placeholder,
+        without_secrets,
+    },
 };
 
 /// A server that a file names.

@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod http;
 mod line;
+mod logging;
 mod opening;
 mod probing;
 mod process;
@@ -21,6 +22,7 @@ mod search_path;
 mod spec;
 mod subscription;
 mod supervisor;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -29,8 +31,7 @@ mod watchdog;
 mod wire;
 
 use std::{
-    collections::BTreeMap,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -53,7 +54,6 @@ use self::{
     http::Mirrors,
     opening::{LinkEnd, Opener},
     process::Process,
-    rounds::{InputRequired, MAX_ROUNDS, Round},
     search_path::SearchPath,
     subscription::Filter,
     transport::{Beside, Client, RawTransport},
@@ -68,13 +68,14 @@ pub use self::{
     event::{
         ConnectionEvent, Direction, EventReceiver, EventSender, Exit, MAX_LINE_TEXT, NegotiationStep, events,
     },
+    logging::LoggingLevel,
     opening::Greeting,
     probing::Oddities,
     prompts::{Completing, Completion, Prompt, PromptArgument},
     question::{Answer, Ask, Elicited, Offers, Question, Root},
     resources::ResourceTemplate,
-    spec::{ConnectionOptions, HttpSpec, PathSource, ServerSpec, StdioSpec},
-    supervisor::{ServerState, Supervisor},
+    spec::{ConnectionOptions, HttpSpec, PathSource, Remembered, ServerSpec, StdioSpec},
+    supervisor::{Launch, NotLaunched, ServerState, Supervisor},
 };
 
 /// The most pages of a list that are read.
@@ -82,9 +83,6 @@ const MAX_PAGES: usize = 200;
 
 /// A header does not say what the body says (2026-07-28 basic, "Error Codes").
 const HEADER_MISMATCH: i64 = -32020;
-
-/// The person must visit an address first (2025-11-25 client/elicitation).
-const URL_REQUIRED: i64 = -32042;
 
 /// A tool's own report of how far it is (2025-11-25 basic/utilities/progress).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -126,6 +124,8 @@ struct Inner {
     wanted: Option<watch::Sender<Filter>>,
     greeting: Greeting,
     options: ConnectionOptions,
+    /// From which level on the server is to tell what it does.
+    log_level: Mutex<Option<LoggingLevel>>,
 }
 
 impl Connection {
@@ -175,6 +175,10 @@ impl Connection {
         else {
             return opened;
         };
+        // A revision of the modern era that was chosen is spoken over Streamable HTTP or not at all.
+        if options.pinned.is_some_and(|it| it.has_request_meta()) {
+            return opened;
+        }
         let text = "The server does not know Streamable HTTP; trying the HTTP with SSE of 2024-11-05.";
         events.step(None, true, text.to_owned());
         let newest = options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
@@ -207,7 +211,7 @@ impl Connection {
         let info = serde_json::from_value(json!({
             "protocolVersion": greeting.revision,
             "clientInfo": options.client_info(),
-            "capabilities": options.client_capabilities(),
+            "capabilities": options.client_capabilities(greeting.revision),
         }))
         .map_err(unusable)?;
         let capabilities = serde_json::from_value(json!({})).map_err(unusable)?;
@@ -225,10 +229,12 @@ impl Connection {
         );
         let peer = service.peer().clone();
         let revision = greeting.revision;
-        Ok(Self(
-            Arc::new(Inner { peer, _service: service, wire, process, mirrors, wanted, greeting, options }),
-            revision,
-        ))
+        let log_level = Mutex::new(options.log_level);
+        let inner =
+            Inner { peer, _service: service, wire, process, mirrors, wanted, greeting, options, log_level };
+        let connection = Self(Arc::new(inner), revision);
+        connection.begin_logging();
+        Ok(connection)
     }
 
     /// The revision that requests are made under. Results are read under the same.
@@ -308,6 +314,14 @@ impl Connection {
         }
     }
 
+    /// Asks whether the server is still there (2025-11-25 basic/utilities/ping). Later revisions have no such request.
+    ///
+    /// # Errors
+    /// The server does not answer, or refuses.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        self.plain_request("ping", json!({})).await.map(drop)
+    }
+
     /// Ends the server: its input is closed, then its process group is signalled. Waits until all of it is gone.
     pub async fn close(&self) -> Exit {
         if let Some(process) = &self.0.process {
@@ -378,94 +392,6 @@ impl Connection {
     ) -> Result<RawJson, CallError> {
         let limit = self.0.options.request_timeout;
         Box::pin(self.request(method, params.into(), limit, None, &CancellationToken::new())).await
-    }
-
-    /// Makes a request that the server may answer with questions of its own, as often as it takes (2026-07-28 basic/patterns/mrtr).
-    async fn rounds(
-        &self,
-        method: &'static str,
-        first: RawJson,
-        limit: Duration,
-        progress: Option<mpsc::Sender<Progress>>,
-        cancel: &CancellationToken,
-    ) -> Result<RawJson, CallError> {
-        // The way of a request is deep; on the heap it does not make every caller's future large.
-        Box::pin(self.counted_rounds(method, first, limit, progress, cancel)).await.map(|it| it.0)
-    }
-
-    /// The same; tells how often the request was made.
-    async fn counted_rounds(
-        &self,
-        method: &'static str,
-        first: RawJson,
-        limit: Duration,
-        progress: Option<mpsc::Sender<Progress>>,
-        cancel: &CancellationToken,
-    ) -> Result<(RawJson, u32), CallError> {
-        let mut params = first.clone();
-        for round in 1..=MAX_ROUNDS {
-            let result = match self.request(method, params.clone(), limit, progress.clone(), cancel).await {
-                Err(CallError::Server { code, data: Some(data), .. })
-                    if code == URL_REQUIRED && self.revision().has_handshake() =>
-                {
-                    self.visit(&data, cancel).await?;
-                    continue;
-                }
-                result => result?,
-            };
-            if !self.revision().has_result_type() {
-                return Ok((result, round));
-            }
-            let required = match rounds::read(&result) {
-                Round::Complete => return Ok((result, round)),
-                Round::Unknown(what) => return Err(CallError::Unreadable { why: format!("it is {what}") }),
-                Round::InputRequired(required) => required,
-            };
-            let answers = tokio::select! {
-                answers = self.answers(&required) => answers?,
-                () = cancel.cancelled() => return Err(CallError::Cancelled),
-                exit = self.closed() => return Err(CallError::Closed { exit }),
-            };
-            params = rounds::again(&first, &required, &answers)
-                .map_err(|error| CallError::Unwritable { why: error.message })?;
-        }
-        Err(CallError::TooManyRounds { rounds: MAX_ROUNDS })
-    }
-
-    /// Asks for the addresses that the person must visit before the request can succeed (2025-11-25 client/elicitation, "URL
-    /// Elicitation Required Error").
-    async fn visit(&self, data: &RawJson, cancel: &CancellationToken) -> Result<(), CallError> {
-        #[derive(Deserialize)]
-        struct Needed {
-            elicitations: Vec<RawJson>,
-        }
-        const METHOD: &str = "elicitation/create";
-        let unanswered = |why: String| CallError::Unanswered { method: METHOD.to_owned(), why };
-        let needed: Needed = data.to().map_err(|error| unanswered(error.to_string()))?;
-        for asked in &needed.elicitations {
-            let answer = tokio::select! {
-                answer = self.0.options.offers.answer(METHOD, Some(asked)) => answer,
-                () = cancel.cancelled() => return Err(CallError::Cancelled),
-            };
-            let answer = answer.map_err(|error| unanswered(error.message))?;
-            if answer.to_value()["action"] != "accept" {
-                return Err(unanswered("the person did not agree".to_owned()));
-            }
-        }
-        Ok(())
-    }
-
-    async fn answers(&self, required: &InputRequired) -> Result<BTreeMap<String, RawJson>, CallError> {
-        let mut answers = BTreeMap::new();
-        for (key, asked) in &required.input_requests {
-            let answer = self.0.options.offers.answer(&asked.method, asked.params.as_ref()).await;
-            let answer = answer.map_err(|error| CallError::Unanswered {
-                method: asked.method.clone(),
-                why: error.message,
-            })?;
-            answers.insert(key.clone(), answer);
-        }
-        Ok(answers)
     }
 
     /// Makes a request, again if the server wants to know who asks: it had no effect then. Signing in takes none of the time.
@@ -543,17 +469,25 @@ impl Connection {
         let mut request = CustomRequest::new(method, None);
         request.extensions.insert(beside);
         let request = ClientRequest::CustomRequest(request);
-        let mut options = PeerRequestOptions::default();
+        let mut meta = RequestMetaObject::default();
         if self.1 != self.0.greeting.revision
             && let Ok(version) = serde_json::from_value(json!(self.1))
         {
-            let mut meta = RequestMetaObject::default();
             meta.set_protocol_version(version);
-            options = options.with_meta(meta);
         }
+        self.ask_for_logs(&mut meta);
+        let options = PeerRequestOptions::default().with_meta(meta);
         let sent = self.0.peer.send_cancellable_request(request, options).await;
         let told = match sent {
-            Ok(handle) => handle.rx.await,
+            Ok(mut handle) => tokio::select! {
+                biased;
+                Ok(reply) = &mut answer => {
+                    // rmcp is told of the answer a moment later, and nobody need wait for that.
+                    tokio::spawn(handle.rx);
+                    return Ok(reply);
+                }
+                told = &mut handle.rx => told,
+            },
             Err(_) => return Err(Ended::Closed),
         };
         // The answer is there before rmcp is told of it, even if rmcp ended in between.

@@ -4,6 +4,7 @@
 //! What was not looked at is in the [`Report`] with the reason, and is no pass. Deliberately absent: judgements, which are the engine's,
 //! and models: it stands on [`crate::connection`] alone.
 
+mod late;
 mod report;
 mod run;
 mod tools;
@@ -15,14 +16,29 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, model::Tool};
 
-pub use self::report::{Report, Status, ToolReport, Verdict};
+pub use self::report::{Evidence, Report, Status, ToolReport, Verdict};
 use self::run::Run;
 use crate::connection::{ConnectError, ConnectionOptions, ServerSpec};
 
 /// Asks a person for a tool's arguments; the text says what is missing. `None` is no answer.
 pub type AskArguments = Arc<dyn Fn(Tool, String) -> BoxFuture<'static, Option<RawJson>> + Send + Sync>;
+
+/// How far a check is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How many tools are done.
+    pub done: usize,
+    /// How many there are to do.
+    pub of: usize,
+    /// The tool that is checked now.
+    pub tool: String,
+}
+
+/// Is told how far a check is, before each tool.
+pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// How a server is checked.
 #[derive(Clone)]
@@ -39,6 +55,10 @@ pub struct CheckOptions {
     pub timeout: Duration,
     /// Who is asked for arguments that a declaration does not offer.
     pub ask: Option<AskArguments>,
+    /// Who is told how far it is.
+    pub progress: Option<OnProgress>,
+    /// Ends the check: the call that is under way is cancelled, and what was found so far is reported.
+    pub stop: CancellationToken,
 }
 
 impl Default for CheckOptions {
@@ -50,6 +70,8 @@ impl Default for CheckOptions {
             allowed: BTreeSet::new(),
             timeout: Duration::from_secs(30),
             ask: None,
+            progress: None,
+            stop: CancellationToken::new(),
         }
     }
 }

@@ -7,15 +7,23 @@ mod approval;
 mod call;
 mod doors;
 mod event;
+mod exchange;
+mod fetched;
 mod history;
 mod live;
 mod models;
 mod outputs;
+mod prompts;
 mod questions;
 mod record;
+mod resources;
+mod sampling;
 mod scripting;
 mod servers;
 mod settle;
+mod surroundings;
+mod template;
+mod trust;
 mod turn;
 mod views;
 
@@ -25,12 +33,21 @@ pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
     SourceKind, SpanRecord, Summary, TurnFailure, TurnState,
 };
+pub use fetched::{Fetched, FetchedPart};
 pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
+pub use prompts::{ListedPrompt, PromptList};
 pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord};
 pub use record::*;
-pub use servers::{Channel, ListedTool, ServerPhase, ServerStatus, StoredSpec, WireRecord};
+pub use resources::{ListedResource, ListedTemplate, ResourceList};
+pub use sampling::{SampleAnswer, SampleMessage, SampleRequest};
+pub use servers::{
+    Channel, KnownList, ListChoice, ListReview, ListSource, ListedTool, ReviewedServer, ServerPhase,
+    ServerStatus, SignIn, StoredLaunch, StoredPair, StoredSpec, Trial, WireRecord, quoted,
+};
+pub use surroundings::{Open, Surroundings};
+pub use trust::ServerTrust;
 pub use turn::Preview;
 pub use views::{Launch, ViewReply};
 
@@ -45,8 +62,9 @@ use tokio::sync::mpsc;
 use usher_engine::{routing::LegacyPolicy, selection::Consumers, validation::SchemaCache};
 
 use self::{
-    approval::Approvals, live::Live, models::Models, outputs::PayloadCache, questions::Questions,
-    scripting::Scripts, servers::Server, servers::WireLog, views::Views,
+    approval::Approvals, fetched::FetchedShelf, live::Live, models::Models, outputs::PayloadCache,
+    questions::Questions, resources::Subscriptions, scripting::Scripts, servers::Server, servers::WireLog,
+    views::Views,
 };
 use crate::{
     connection::ConnectionOptions,
@@ -70,6 +88,8 @@ pub struct HostOptions {
     pub store: StoreOptions,
     /// How models are waited for.
     pub patience: Patience,
+    /// What surrounds the host on this computer.
+    pub surroundings: Surroundings,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
     /// Gives a fresh id each time.
@@ -118,6 +138,13 @@ impl HostError {
         Self { what: what.into(), safe: safe.into(), todo: todo.into() }
     }
 
+    /// Why a data folder could not be opened: nothing of this run waits to be written yet, so nobody has to stay for it.
+    fn at_open(error: StoreError) -> Self {
+        let Self { what, todo, .. } = Self::from(error);
+        let todo = todo.trim_end_matches(" Do not quit Usher before.").to_owned();
+        Self { what, safe: "Nothing was changed.".to_owned(), todo }
+    }
+
     pub(crate) fn unknown(what: &str) -> Self {
         Self::new(format!("That {what} is not there any more."), "Nothing was changed.", "Choose another.")
     }
@@ -153,6 +180,11 @@ struct Inner {
     scripts: Mutex<Scripts>,
     views: Mutex<Views>,
     questions: Mutex<Questions>,
+    /// How often the server of a call asked the model during it.
+    samples: Mutex<BTreeMap<String, u32>>,
+    trust: Mutex<trust::Trust>,
+    fetched: Mutex<FetchedShelf>,
+    subscriptions: Mutex<Subscriptions>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -168,7 +200,8 @@ impl Host {
             |error| {
                 HostError::new(format!("The data folder could not be opened: {error}."), "", "Try again.")
             },
-        )??;
+        )?;
+        let opened = opened.map_err(HostError::at_open)?;
         let client = ModelClient::new(options.patience).map_err(|error| {
             HostError::new(
                 error.to_string(),
@@ -196,6 +229,10 @@ impl Host {
             scripts: Mutex::default(),
             views: Mutex::default(),
             questions: Mutex::default(),
+            samples: Mutex::default(),
+            trust: Mutex::new(trust::load(&store).await?),
+            fetched: Mutex::default(),
+            subscriptions: Mutex::default(),
             options,
             store,
             events,
@@ -215,11 +252,7 @@ impl Host {
     async fn start_servers(&self) -> Result<(), HostError> {
         let mut rows = self.store().servers().await?;
         if self.is_first_run() && rows.is_empty() {
-            let spec = StoredSpec {
-                args: vec!["sample-server".to_owned()],
-                built_in: true,
-                ..StoredSpec::default()
-            };
+            let spec = StoredSpec::built_in(vec!["sample-server".to_owned()]);
             let row = crate::store::ServerRow {
                 id: "sample".to_owned(),
                 name: "Sample".to_owned(),
@@ -339,6 +372,15 @@ impl Host {
 
     fn own_program(&self) -> String {
         self.0.options.own_program.clone()
+    }
+
+    fn surroundings(&self) -> &Surroundings {
+        &self.0.options.surroundings
+    }
+
+    /// Where secrets are kept.
+    pub fn secrets_kept(&self) -> crate::store::SecretsKept {
+        self.store().secrets().kept()
     }
 
     fn connection_options(&self) -> ConnectionOptions {

@@ -41,8 +41,8 @@ pub use schema::{AdaptedSchema, MAX_SCHEMA_BYTES, Rewrite, SchemaRefusal};
 pub use send::{MemoryRecorder, ModelClient, Outcome, Patience, Recorder};
 pub use source::{BodyWriter, CallPart, Door, Origin, Source, Span, ToolPart};
 pub use turn::{
-    Arguments, AssistantMessage, HistoryItem, OfferedTool, Repair, SystemText, ToolCall, ToolChoice, Turn,
-    UserMessage,
+    Arguments, AssistantMessage, BroughtMessage, HistoryItem, OfferedTool, Repair, SystemText, ToolCall,
+    ToolChoice, Turn, UserMessage,
 };
 pub use wire::{CallIds, EncodeError, Encoded, Endpoint, ModelSpec, Secret, StreamDecoder, Wire};
 

@@ -127,6 +127,24 @@ pub enum StopReason {
     Calls,
 }
 
+impl StopReason {
+    /// Why it was stopped, with the limit that it reached.
+    pub fn told(self, limits: &Limits) -> String {
+        let mebibytes = |bytes: usize| format!("{} MiB", bytes >> 20);
+        let why = match self {
+            Self::Asked => return self.to_string(),
+            Self::Time => format!(
+                "it ran for more than {} seconds (waiting for answers does not count)",
+                limits.time.as_secs()
+            ),
+            Self::Memory => format!("it needed more than {} of memory", mebibytes(limits.memory)),
+            Self::Output => format!("it printed or returned more than {}", mebibytes(limits.output)),
+            Self::Calls => format!("it made more than {} calls", limits.calls),
+        };
+        format!("The script was stopped because {why}.")
+    }
+}
+
 /// What a run tells. Exactly one of `Returned`, `Failed` and `Stopped` comes, and it is the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptEvent {

@@ -26,13 +26,14 @@ pub use conversation::{ConversationHead, ConversationRow};
 pub use error::{StoreError, Trouble};
 pub use exchange::{ExchangeOutcome, ExchangeRow};
 pub use item::{ItemRow, Unfinished};
+pub use keyring::{Keyring, SecretPlace};
 pub use ledger::LedgerRow;
 pub use legacy_policy::LegacyPolicy;
 pub use model::ModelRow;
 pub use open::OpenNotice;
 pub use payload::{NewPayload, PayloadRow};
 pub use search::SearchHit;
-pub use secret::Secrets;
+pub use secret::{Secrets, SecretsKept};
 pub use server::ServerRow;
 
 mod approval;
@@ -41,6 +42,7 @@ mod conversation;
 mod error;
 mod exchange;
 mod item;
+pub mod keyring;
 mod ledger;
 mod legacy_policy;
 mod model;
@@ -62,11 +64,13 @@ pub struct StoreOptions {
     pub busy: Duration,
     /// How long to wait before writing again what the disk refused.
     pub retry: Duration,
+    /// Where secrets are kept.
+    pub secrets: SecretPlace,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { busy: Duration::from_secs(2), retry: Duration::from_secs(1) }
+        Self { busy: Duration::from_secs(2), retry: Duration::from_secs(1), secrets: SecretPlace::File }
     }
 }
 
@@ -116,7 +120,7 @@ impl Store {
     /// Another process has the folder; the database was written by a newer version; the folder cannot be written.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Opened, StoreError> {
         let mut opening = open::open(dir, options)?;
-        let (secrets, more) = Secrets::open(dir)?;
+        let (secrets, more) = Secrets::open(dir, &options.secrets)?;
         opening.notices.extend(more);
         let (health_in, health) = watch::channel(Health::default());
         let reader = reader::Reader::start("usher-read", dir, options)?;

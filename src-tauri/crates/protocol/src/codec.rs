@@ -3,7 +3,7 @@
 //! What a peer wrote wrong is not an error here: the readable rest is returned, with a [`WireDiagnostic`] for each defect.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     RawJson, Revision, Rule,
@@ -328,21 +328,22 @@ pub fn decode_outcome(
     revision: Revision,
     result: &RawJson,
 ) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
-    require_complete(revision, result)?;
     if revision.has_output_variants() { decode_outputs(result) } else { decode_legacy(revision, result) }
 }
 
 fn decode_outputs(result: &RawJson) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
-    let wire: v2026_12::CallToolResult = result.to().map_err(|error| shape("CallToolResult", &error))?;
+    let wire = result.view::<v2026_12::CallToolResult<&RawValue>>();
+    let wire = wire.map_err(|error| other_shape(result, &error))?;
+    complete(wire.result_type.as_deref())?;
     let Some(outputs) = wire.outputs else {
         return Err(DecodeError::Shape { what: "CallToolResult", why: "it has no outputs".to_owned() });
     };
     let mut parts = Vec::new();
     let mut unreadable = Vec::new();
-    for (index, raw) in outputs.iter().enumerate() {
-        match decode_part(raw) {
+    for (index, raw) in outputs.into_iter().enumerate() {
+        match decode_part(result, raw) {
             Ok(part) => parts.push(part),
-            Err(why) => unreadable.push(UnreadablePart { index, raw: raw.clone(), why }),
+            Err(why) => unreadable.push(UnreadablePart { index, raw: result.part(raw), why }),
         }
     }
     let diagnostics = unreadable
@@ -358,25 +359,38 @@ fn decode_outputs(result: &RawJson) -> Result<(CallOutcome, Vec<WireDiagnostic>)
     Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
 }
 
-fn decode_part(raw: &RawJson) -> Result<OutputPart, String> {
-    let wire: v2026_12::ToolResultOutput = raw.to().map_err(|error| format!("not an output: {error}"))?;
+fn decode_part(result: &RawJson, raw: &RawValue) -> Result<OutputPart, String> {
+    let wire: v2026_12::ToolResultOutput<&RawValue> =
+        serde_json::from_str(raw.get()).map_err(|error| format!("not an output: {error}"))?;
     let payload = match (wire.format, wire.content, wire.structured_content) {
         (Format::Content, Some(content), _) => Payload::Content(content),
-        (Format::Structured, _, Some(value)) => Payload::Structured(value),
+        (Format::Structured, _, Some(value)) => Payload::Structured(result.part(value)),
         (Format::Content, None, _) => return Err("a content output has no content".to_owned()),
         (Format::Structured, _, None) => {
             return Err("a structured output has no structuredContent".to_owned());
         }
     };
     let selector = Selector { audience: wire.audience, format: wire.format };
-    Ok(OutputPart { selector, payload, bytes: raw.bytes() })
+    Ok(OutputPart { selector, payload, bytes: raw.get().len() })
 }
 
 fn decode_legacy(
     revision: Revision,
     result: &RawJson,
 ) -> Result<(CallOutcome, Vec<WireDiagnostic>), DecodeError> {
-    let wire: v2025::CallToolResult = result.to().map_err(|error| shape("CallToolResult", &error))?;
+    let wire = result.view::<v2025::CallToolResult<&RawValue>>();
+    let other = |error: serde_json::Error| match revision.has_result_type() {
+        true => other_shape(result, &error),
+        false => shape("CallToolResult", &error),
+    };
+    let wire = wire.map_err(other)?;
+    if revision.has_result_type()
+        && let Some(kind) = wire.result_type
+    {
+        let kind: Option<String> =
+            serde_json::from_str(kind.get()).map_err(|error| shape("Result", &error))?;
+        complete(kind.as_deref())?;
+    }
     let mut diagnostics = Vec::new();
     let mut tell = |pointer: &str, message: String| {
         diagnostics.push(WireDiagnostic { rule: None, pointer: pointer.to_owned(), message, tool: None });
@@ -388,13 +402,13 @@ fn decode_legacy(
     }
     let body = OutcomeBody::Legacy {
         content: wire.content.unwrap_or_default(),
-        structured: wire.structured_content,
+        structured: wire.structured_content.map(|it| result.part(it)),
     };
     Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
 }
 
-fn outcome(is_error: Option<bool>, body: OutcomeBody, meta: Option<RawJson>, raw: &RawJson) -> CallOutcome {
-    let meta = meta.filter(|it| !matches!(it.get(), "null" | "{}"));
+fn outcome(is_error: Option<bool>, body: OutcomeBody, meta: Option<&RawValue>, raw: &RawJson) -> CallOutcome {
+    let meta = meta.filter(|it| !matches!(it.get(), "null" | "{}")).map(|it| raw.part(it));
     CallOutcome { is_error: is_error.unwrap_or(false), body, meta, raw: raw.clone() }
 }
 
@@ -478,6 +492,7 @@ pub fn encode_legacy(
     meta: Option<&RawJson>,
 ) -> Result<RawJson, serde_json::Error> {
     let body = v2025::CallToolResult {
+        result_type: None,
         content: Some(content.to_vec()),
         structured_content: structured.filter(|_| revision.has_structured_content()).cloned(),
         is_error: is_error.then_some(true),
@@ -495,10 +510,21 @@ fn require_complete(revision: Revision, result: &RawJson) -> Result<(), DecodeEr
         return Ok(());
     }
     let wire: v2026_07::Discriminator = result.to().map_err(|error| shape("Result", &error))?;
-    match wire.result_type {
-        None => Ok(()),
-        Some(kind) if kind == v2026_07::COMPLETE => Ok(()),
-        Some(kind) => Err(DecodeError::ResultType(kind)),
+    complete(wire.result_type.as_deref())
+}
+
+fn complete(result_type: Option<&str>) -> Result<(), DecodeError> {
+    match result_type {
+        Some(kind) if kind != v2026_07::COMPLETE => Err(DecodeError::ResultType(kind.to_owned())),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A result that does not have the shape of a call's: perhaps it is of another kind, which says more.
+fn other_shape(result: &RawJson, error: &serde_json::Error) -> DecodeError {
+    match result.to::<v2026_07::Discriminator>().map(|it| complete(it.result_type.as_deref())) {
+        Ok(Err(kind)) => kind,
+        Ok(Ok(())) | Err(_) => shape("CallToolResult", error),
     }
 }
 

@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0 messages, read without touching what they carry.
 
+use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use crate::RawJson;
 
@@ -101,20 +102,25 @@ pub enum NotAMessage {
     NotRpc,
 }
 
+/// `R` is raw JSON: borrowed from the line where one is read, and owned where one is written.
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct Wire<R> {
     #[serde(default)]
     jsonrpc: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<Option<Id>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     method: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    params: Option<RawJson>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    result: Option<RawJson>,
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    params: Option<R>,
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    result: Option<R>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<ErrorObject>,
+}
+
+fn none<R>() -> Option<R> {
+    None
 }
 
 impl Message {
@@ -123,7 +129,15 @@ impl Message {
     /// # Errors
     /// The text is not JSON, or not a JSON-RPC 2.0 message.
     pub fn parse(text: &str) -> Result<Self, NotAMessage> {
-        let text = text.trim();
+        Self::read(&ByteString::from(text))
+    }
+
+    /// Reads one message, whose raw parts share the line's text.
+    ///
+    /// # Errors
+    /// The text is not JSON, or not a JSON-RPC 2.0 message.
+    pub fn read(line: &ByteString) -> Result<Self, NotAMessage> {
+        let text = line.trim();
         // A line that starts with a date is a number to a lazy reader; only objects are messages.
         if !text.starts_with('{') {
             return Err(NotAMessage::NotJson(
@@ -132,15 +146,16 @@ impl Message {
                     .map_or_else(|| "not an object".to_owned(), |error| error.to_string()),
             ));
         }
-        let wire: Wire = serde_json::from_str(text).map_err(|error| {
+        let wire: Wire<&RawValue> = serde_json::from_str(text).map_err(|error| {
             if error.is_data() { NotAMessage::NotRpc } else { NotAMessage::NotJson(error.to_string()) }
         })?;
         if wire.jsonrpc != "2.0" {
             return Err(NotAMessage::NotRpc);
         }
-        match (wire.method, wire.id.flatten(), wire.result, wire.error) {
-            (Some(method), Some(id), _, _) => Ok(Self::Request { id, method, params: wire.params }),
-            (Some(method), None, _, _) => Ok(Self::Notification { method, params: wire.params }),
+        let own = |it: Option<&RawValue>| it.map(|it| RawJson::within(line, it));
+        match (wire.method, wire.id.flatten(), own(wire.result), wire.error) {
+            (Some(method), Some(id), _, _) => Ok(Self::Request { id, method, params: own(wire.params) }),
+            (Some(method), None, _, _) => Ok(Self::Notification { method, params: own(wire.params) }),
             (None, id, _, Some(error)) => Ok(Self::Error { id, error }),
             (None, Some(id), Some(result), None) => Ok(Self::Response { id, result }),
             (None, _, _, None) => Err(NotAMessage::NotRpc),

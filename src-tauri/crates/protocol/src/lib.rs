@@ -13,6 +13,7 @@ pub mod model;
 mod raw;
 mod revision;
 mod rule;
+pub mod scan;
 mod v2025;
 mod v2026_07;
 mod v2026_12;

@@ -40,6 +40,9 @@ impl Revision {
     /// The newest revision that opens with the `initialize` handshake.
     pub const NEWEST_WITH_HANDSHAKE: Self = Self::V2025_11_25;
 
+    /// The newest revision whose results have content and structuredContent.
+    pub const NEWEST_WITHOUT_VARIANTS: Self = Self::V2026_07_28;
+
     /// The date that names it on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -18,8 +18,8 @@ pub(crate) const COMPLETE: &str = "complete";
 /// `CallToolResult`, as a server writes it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CallToolResult {
+pub(crate) struct CallToolResult<R> {
     pub(crate) result_type: &'static str,
     #[serde(flatten)]
-    pub(crate) body: v2025::CallToolResult,
+    pub(crate) body: v2025::CallToolResult<R>,
 }

@@ -38,27 +38,33 @@ pub(crate) struct CallToolRequestParams {
 }
 
 /// `ToolResultOutput`, both members of the union in one: raw values cannot be read through a tag.
+///
+/// `R` is raw JSON: borrowed where a result is read, and owned where one is written.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ToolResultOutput {
+#[serde(rename_all = "camelCase", bound(deserialize = "R: Deserialize<'de>"))]
+pub(crate) struct ToolResultOutput<R> {
     pub(crate) audience: Audience,
     pub(crate) format: Format,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<Vec<ContentBlock>>,
-    #[serde(default, deserialize_with = "v2025::present", skip_serializing_if = "Option::is_none")]
-    pub(crate) structured_content: Option<RawJson>,
+    #[serde(
+        default = "v2025::none",
+        deserialize_with = "v2025::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) structured_content: Option<R>,
 }
 
 /// `CallToolResult`.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CallToolResult {
+pub(crate) struct CallToolResult<R> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) outputs: Option<Vec<RawJson>>,
+    #[serde(default = "v2025::none", skip_serializing_if = "Option::is_none")]
+    pub(crate) outputs: Option<Vec<R>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) is_error: Option<bool>,
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub(crate) meta: Option<RawJson>,
+    #[serde(rename = "_meta", default = "v2025::none", skip_serializing_if = "Option::is_none")]
+    pub(crate) meta: Option<R>,
 }

@@ -34,6 +34,14 @@ pub struct Options {
     pub wire: WireDefects,
 }
 
+impl Options {
+    /// The names of all switches, with their dashes, in the order of the help.
+    pub fn switches() -> Vec<String> {
+        let command = Self::augment_args(clap::Command::new("sample-server"));
+        command.get_arguments().filter_map(|it| it.get_long()).map(|it| format!("--{it}")).collect()
+    }
+}
+
 /// The tool that has the defects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target(String);

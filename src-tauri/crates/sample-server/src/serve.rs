@@ -8,7 +8,7 @@ use tokio::{
 };
 use usher_server::{DeclarationError, Server, http, stdio};
 
-use crate::{fixtures, misbehave::Misbehaviour, options::Options, resources::Sales, tools};
+use crate::{fixtures, misbehave::Misbehaviour, options::Options, prompts::Openers, resources::Sales, tools};
 
 /// Why the server stopped before its client did.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,6 @@ fn server(options: Options) -> Result<Arc<Server>, DeclarationError> {
     if is_fixtures {
         return fixtures::offer(server);
     }
-    let server = server.instructions(INSTRUCTIONS).resources(Sales);
+    let server = server.instructions(INSTRUCTIONS).resources(Sales).prompts(Openers);
     Ok(Arc::new(tools::all()?.into_iter().fold(server, Server::tool)))
 }

@@ -27,6 +27,9 @@ pub trait Interference: Send + Sync {
         Vec::new()
     }
 
+    /// Whatever a client says, before it is acted on.
+    fn on_message(&self, _message: &Message) {}
+
     /// Before a request is read. `is_first` holds for the first message of a connection.
     fn on_request(&self, _method: &str, _is_first: bool) -> Turn {
         Turn::Go

@@ -63,6 +63,7 @@ struct Asked {
 impl Peer {
     /// Takes a message; what it leads to goes to `out`. Calls go on after this returns.
     pub(crate) async fn take(self: &Arc<Self>, server: &Arc<Server>, message: Message, out: &Sender<Frame>) {
+        server.interference().on_message(&message);
         match message {
             Message::Request { id, method, params } => {
                 self.request(server, id, &method, params, out).await;

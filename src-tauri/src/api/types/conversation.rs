@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{AudienceChip, ExchangeView, LedgerRow, RuleText, ToolCallView};
+use super::{AudienceChip, BroughtMessageView, ExchangeView, LedgerRow, RuleText, ToolCallView};
 
 /// Who listens; decides what tools are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -110,6 +110,19 @@ pub enum ItemKind {
     Door {
         text: String,
         chip: Option<AudienceChip>,
+        #[ts(type = "number")]
+        bytes: u64,
+    },
+    /// A prompt that the user sent, or a resource that they attached.
+    Brought {
+        /// Whether it is a prompt.
+        prompt: bool,
+        /// The prompt's name, or the resource's address.
+        name: String,
+        server_id: String,
+        server_name: String,
+        arguments: Vec<(String, String)>,
+        messages: Vec<BroughtMessageView>,
         #[ts(type = "number")]
         bytes: u64,
     },

@@ -76,6 +76,12 @@ pub enum UiEvent {
     ScriptOutput { run_id: String, line: ScriptLine },
     /// The list of models changed.
     ModelsChanged { models: Vec<ModelView> },
+    /// A server's prompts are others now.
+    PromptsChanged { server_id: String },
+    /// A server's resources are others now.
+    ResourcesChanged { server_id: String },
+    /// A resource that the user wants to be told of has another content now.
+    ResourceUpdated { server_id: String, uri: String },
     /// The settings changed.
     SettingsChanged { settings: Settings },
     /// Something to tell the user.

@@ -1,4 +1,4 @@
-//! What servers ask the person: forms and addresses.
+//! What servers ask the person: forms, addresses, and words of the model; and what each may have without asking.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -22,6 +22,79 @@ pub enum AskedView {
     Form { message: String, fields: Vec<FieldView> },
     /// An address to visit; its host stands apart, so that look-alikes show.
     Url { message: String, url: String, host: String },
+    /// Whether the server may send this to the model.
+    Sample { request: SampleRequestView },
+    /// Whether the server may have what the model wrote.
+    SampleAnswer { answer: SampleAnswerView },
+}
+
+/// What a server wants to send to the model, whole and in order.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct SampleRequestView {
+    pub system: Option<String>,
+    pub messages: Vec<SampleMessageView>,
+    pub model: String,
+    pub url: String,
+    #[ts(type = "number")]
+    pub max_tokens: u64,
+    /// The size of the request, in bytes.
+    #[ts(type = "number")]
+    pub bytes: u64,
+    /// The tool whose call makes the server ask.
+    pub tool: String,
+    /// The title of that call's conversation.
+    pub conversation: String,
+    /// What of the server's wishes is not followed.
+    pub remarks: Vec<String>,
+}
+
+/// A message that a server wants to send to the model.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct SampleMessageView {
+    /// Whether the model is to take it for its own words.
+    pub is_assistant: bool,
+    pub text: String,
+}
+
+/// What the model wrote for a server.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct SampleAnswerView {
+    pub model: String,
+    pub text: String,
+    /// Why it is not whole, if it is not.
+    pub cut: Option<String>,
+    pub exchange_id: String,
+    pub conversation_id: String,
+}
+
+/// What the person lets a server have.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ServerTrustView {
+    /// Whether it may ask the model; the person is asked each time.
+    pub asks_model: bool,
+    /// The folders that it is told of, as whole paths.
+    pub roots: Vec<String>,
+    /// From which level on it is to tell what it does.
+    pub log_level: Option<LogLevelName>,
+}
+
+/// How important a message of a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum LogLevelName {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
 }
 
 /// Something to fill in.

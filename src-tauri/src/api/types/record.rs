@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ts_rs::TS;
 
-use super::AudienceColor;
+use super::{AudienceColor, LegacyPolicyView};
 
 /// A fact about routing.
 #[derive(Debug, Clone, Serialize, TS)]
@@ -24,6 +24,8 @@ pub struct LedgerRow {
     pub reasons: Vec<String>,
     /// Opens the very bytes.
     pub handle: Option<String>,
+    /// The policy under which the model read one half of a result whose halves differ; the user may turn it round for the tool.
+    pub reads: Option<LegacyPolicyView>,
 }
 
 /// What kind of fact a row is.
@@ -68,6 +70,8 @@ pub struct ExchangeView {
     /// Bytes of results that routing kept out of the model's context so far.
     #[ts(type = "number")]
     pub kept_out_bytes: u64,
+    /// The server that asked the model, if the request is none of the conversation's own.
+    pub asked_by: Option<String>,
 }
 
 /// How much of a body comes from where.

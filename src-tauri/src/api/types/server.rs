@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ts_rs::TS;
 
-use super::{ApprovalRule, LegacyPolicyView};
+use super::{ApprovalRule, LegacyPolicyView, SignInView};
 
 /// A server and its state.
 #[derive(Debug, Clone, Serialize, TS)]
@@ -11,12 +11,20 @@ use super::{ApprovalRule, LegacyPolicyView};
 pub struct ServerView {
     pub id: String,
     pub name: String,
-    /// The command line, for people.
+    /// How it is reached: `stdio` or `http`.
+    pub launch: String,
+    /// The command line or the address, for people.
     pub command: String,
     pub enabled: bool,
     pub state: ServerState,
     /// The negotiated revision.
     pub revision: Option<String>,
+    /// The one revision that is tried, if the person chose one.
+    pub pinned_revision: Option<String>,
+    /// An earlier revision that the server names itself, when it offers tools that the negotiated one refuses (rule H09).
+    pub offers_earlier: Option<String>,
+    /// How the host is signed in; only for a server over HTTP.
+    pub sign_in: Option<SignInView>,
     /// What the server calls itself.
     pub server_info: Option<String>,
     /// How the revision was found, one step a line.

@@ -8,7 +8,8 @@ use usher_host::{
     model::Fate,
 };
 
-use super::{Pasted, ToolPortability, Whole};
+use super::Pasted;
+use crate::api::contract::{ToolPortability, Whole};
 use crate::cli::terminal::{Paint, Tone, WIDTH, clean_line, wrap};
 
 /// Writes it.
@@ -80,7 +81,14 @@ fn findings(text: &mut String, findings: &[Finding], paint: Paint) {
         let head = format!("{word:<12} {}{by}", finding.check);
         let _ = writeln!(text, "  {}", paint.tone(tone, &head));
         let said = format!("{}: {}", finding.case.name(), clean_line(&finding.text));
-        for line in wrap(&said, WIDTH - 15) {
+        let place = finding.pointer.iter().filter(|it| !it.is_empty());
+        let place = place.map(|it| format!("at {}", clean_line(it)));
+        // The first place is in the text already.
+        let more = finding.problems.iter().skip(1);
+        let more = more.map(|it| format!("and {}: {}", clean_line(&it.pointer), clean_line(&it.message)));
+        let todo = std::iter::once(format!("→ {}", finding.check.remedy()));
+        let lines = std::iter::once(said).chain(place).chain(more).chain(todo);
+        for line in lines.flat_map(|it| wrap(&it, WIDTH - 15)) {
             let _ = writeln!(text, "               {line}");
         }
     }
@@ -124,6 +132,10 @@ pub(super) fn pasted(pasted: &Pasted, paint: Paint) -> String {
     let kept: Vec<&str> = pasted.looked.iter().filter(|it| !broken.contains(it)).copied().collect();
     if !kept.is_empty() {
         let _ = writeln!(text, "  {:<12} {}", "kept", kept.join(" "));
+    }
+    let _ = writeln!(text, "  {:<12} {}, schema {}", "read as", pasted.revision, clean_line(&pasted.dialect));
+    for note in &pasted.notes {
+        let _ = writeln!(text, "  {}", paint.tone(Tone::Faint, note));
     }
     text
 }

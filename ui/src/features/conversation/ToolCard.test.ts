@@ -5,6 +5,7 @@ import type { CallState } from "../../bindings/CallState";
 import type { ToolCallView } from "../../bindings/ToolCallView";
 import { demoCall, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
+import BlocksProbe from "./BlocksProbe.test.svelte";
 import ProbeSlot from "./ProbeSlot.test.svelte";
 import ToolCard from "./ToolCard.svelte";
 
@@ -13,7 +14,7 @@ function show(call: ToolCallView) {
     conversationId: "c1",
     call,
     tool: demoServers()[0]!.tools.find((t) => t.name === call.tool) ?? null,
-    slots: { ShownOutputs: ProbeSlot, ViewFrame: ProbeSlot },
+    slots: { ShownOutputs: ProbeSlot, ViewFrame: ProbeSlot, Blocks: BlocksProbe },
     onapprove: vi.fn(() => Promise.resolve()),
     oncancel: vi.fn(),
     onpick: vi.fn(),

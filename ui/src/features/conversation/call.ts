@@ -121,7 +121,8 @@ function runningText(call: ToolCallView): string {
   const share = progressShare(call);
   if (share !== null) return `running, ${Math.round(share * 100)} %`;
   const progress = call.state.kind === "running" ? call.state.progress : null;
-  return progress === null ? "running" : `running, ${progress.done}`;
+  // A task tells in words how it stands, and counts nothing.
+  return progress === null || progress.done === 0 ? "running" : `running, ${progress.done}`;
 }
 
 function elapsed(call: ToolCallView, what: string): string {

@@ -20,7 +20,7 @@ export function turnUsage(items: readonly Item[], turn: TurnView): Map<string, T
     last = null;
   };
   for (const { id, kind } of items) {
-    if (kind.kind === "user") end();
+    if (kind.kind === "user" || (kind.kind === "brought" && kind.prompt)) end();
     if (kind.kind !== "assistant") continue;
     if (kind.text !== "") last = id;
     if (kind.usage === null) continue;

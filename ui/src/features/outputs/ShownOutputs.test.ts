@@ -144,6 +144,14 @@ describe("properties and blocks", () => {
     expect(asked).toEqual([]);
   });
 
+  it("makes a file a card that can be saved", async () => {
+    const asked = stage(blocks({ kind: "file", handle: "f", index: 2, name: "report.pdf", mime: "application/pdf", bytes: 2048 }));
+    expect(screen.getByTestId("shown-file").textContent).toContain("report.pdf");
+    expect(screen.getByTestId("shown-file").textContent).toContain("application/pdf");
+    await userEvent.click(screen.getByRole("button", { name: "Save" }));
+    expect(asked.at(-1)).toEqual(["save_output", { handle: "f", format: "file", index: 2, sort: null, filter: "" }]);
+  });
+
   it("plays, pictures and keeps what it does not know", () => {
     stage(
       blocks(

@@ -59,6 +59,64 @@ describe("a server's question", () => {
     expect(screen.getByText("example.com.evil.test")).toBeTruthy();
     expect(rpc).not.toHaveBeenCalled();
     await userEvent.click(screen.getByTestId("question-open"));
-    expect(rpc.mock.calls.map((it) => it[0])).toEqual(["open_link", "answer_question"]);
+    // The yes opens it; nothing else can.
+    expect(rpc.mock.calls.map((it) => it[0])).toEqual(["answer_question"]);
+  });
+});
+
+const SAMPLE: QuestionView = {
+  id: "q4",
+  server_name: "Weather",
+  asked: {
+    kind: "sample",
+    request: {
+      system: "Be brief.",
+      messages: [
+        { is_assistant: false, text: "<b>Sum it up</b>" },
+        { is_assistant: true, text: "Hm" },
+      ],
+      model: "m-1",
+      url: "http://127.0.0.1:1/v1/chat/completions",
+      max_tokens: 4096,
+      bytes: 300,
+      tool: "think",
+      conversation: "A chat",
+      remarks: ["It wants another temperature; the model keeps its own."],
+    },
+  },
+};
+
+describe("a server that asks the model", () => {
+  it("shows every word that would be sent, to which model, and for how much", async () => {
+    const rpc = await stage(SAMPLE);
+    expect(screen.getByRole("heading", { name: "Weather wants to ask the model" })).toBeTruthy();
+    expect(screen.getByTestId("sample-system").textContent).toBe("Be brief.");
+    expect(screen.getAllByTestId("sample-message").map((it) => it.textContent)).toEqual(["<b>Sum it up</b>", "Hm"]);
+    expect(screen.getByText("Said in the model's name")).toBeTruthy();
+    expect(screen.getByText("up to 4,096 tokens")).toBeTruthy();
+    expect(screen.getByText("m-1")).toBeTruthy();
+    expect(rpc).not.toHaveBeenCalled();
+    await userEvent.click(screen.getByTestId("sample-allow"));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", { question_id: "q4", action: "accept", content_json: null });
+  });
+
+  it("is refused with a button, and with Esc", async () => {
+    let rpc = await stage(SAMPLE);
+    await userEvent.click(screen.getByTestId("sample-refuse"));
+    expect(rpc).toHaveBeenCalledWith("answer_question", { question_id: "q4", action: "decline", content_json: null });
+    document.body.innerHTML = "";
+    rpc = await stage({ ...SAMPLE, id: "q5" });
+    await userEvent.keyboard("{Escape}");
+    expect(rpc).toHaveBeenCalledWith("answer_question", { question_id: "q5", action: "cancel", content_json: null });
+  });
+
+  it("has the answer only when the person sends it", async () => {
+    const answer = { model: "m-1", text: "It rains.", cut: "it reached the most that it may write", exchange_id: "x", conversation_id: "c" };
+    const rpc = await stage({ id: "q6", server_name: "Weather", asked: { kind: "sample_answer", answer } });
+    expect(screen.getByTestId("sample-text").textContent).toBe("It rains.");
+    expect(screen.getByText("It is not whole: it reached the most that it may write.")).toBeTruthy();
+    expect(rpc).not.toHaveBeenCalled();
+    await userEvent.click(screen.getByTestId("sample-keep"));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", { question_id: "q6", action: "decline", content_json: null });
   });
 });

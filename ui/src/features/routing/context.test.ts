@@ -21,6 +21,7 @@ function exchange(change: Partial<ExchangeView>): ExchangeView {
       { source: "tools", label: "11 tools", bytes: 500 },
     ],
     kept_out_bytes: 4000,
+    asked_by: null,
     ...change,
   };
 }

@@ -1,5 +1,6 @@
 /** How the facts of the ledger are drawn. */
 import type { LedgerIcon } from "../../bindings/LedgerIcon";
+import type { LegacyPolicyView } from "../../bindings/LegacyPolicyView";
 import type { IconName } from "../../components/icons";
 
 /** The icon of each kind of fact. */
@@ -21,4 +22,14 @@ export function relativeTime(ms: number, first: boolean): string {
   if (ms < 10_000) return first ? `${ms} ms` : String(ms);
   if (ms < 600_000) return `${(ms / 1000).toFixed(1)} s`;
   return `${Math.round(ms / 60_000)} min`;
+}
+
+/** The half of an earlier revision's result that a policy gives the model first. */
+export function readHalf(policy: LegacyPolicyView): string {
+  return policy === "structured_first" ? "structuredContent" : "content";
+}
+
+/** The policy turned round. */
+export function otherPolicy(policy: LegacyPolicyView): LegacyPolicyView {
+  return policy === "structured_first" ? "content_first" : "structured_first";
 }

@@ -1,31 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { demoServers } from "../../platform/demo/servers";
-import { parseEnv, serverLook, splitCommand } from "./state";
-
-describe("a command line", () => {
-  it.each<[string, string[] | null]>([
-    ["", []],
-    ["npx -y  server ~/Documents", ["npx", "-y", "server", "~/Documents"]],
-    [`run "a b" 'c "d"' e"f g"`, ["run", "a b", 'c "d"', "ef g"]],
-    [String.raw`run "say \"hi\" \n"`, ["run", String.raw`say "hi" \n`]],
-    [String.raw`C:\tools\run.exe x`, [String.raw`C:\tools\run.exe`, "x"]],
-    [`run ""`, ["run", ""]],
-    [`run "open`, null],
-    ["run $(rm -rf /) ; x", ["run", "$(rm", "-rf", "/)", ";", "x"]],
-  ])("%j is split without a shell", (line, words) => {
-    expect(splitCommand(line)).toEqual(words);
-  });
-});
-
-describe("an environment", () => {
-  it("is NAME=value lines, values as they are", () => {
-    expect(parseEnv("A=1\n\nB_2= x=y \n")).toEqual({ env: [["A", "1"], ["B_2", " x=y "]], wrong: null });
-  });
-
-  it.each(["novalue", "=x", "1A=x", "A B=x"])("names the line that is not one: %s", (line) => {
-    expect(parseEnv(`OK=1\n${line}`).wrong).toBe(line);
-  });
-});
+import { refusedForVariants, sentence, serverLook } from "./state";
 
 it("a server's state has a dot, a word and a sentence", () => {
   expect(demoServers().map(serverLook).map((l) => [l.dot, l.short])).toEqual([
@@ -35,4 +10,17 @@ it("a server's state has a dot, a word and a sentence", () => {
     ["bad", "failed"],
     ["off", "off"],
   ]);
+  const waiting = { ...demoServers()[3]!, sign_in: { signed_in_at: null, waiting: true } };
+  expect(serverLook(waiting)).toMatchObject({ dot: "busy", short: "sign in" });
+});
+
+it("the tools that an earlier revision would take are counted", () => {
+  const server = demoServers()[0]!;
+  expect(refusedForVariants(server)).toBe(0);
+  const refused = (name: string, rule: string) => ({ name, rule, why: "" });
+  expect(refusedForVariants({ ...server, rejected_tools: [refused("a", "H09"), refused("b", "H04"), refused("c", "H09")] })).toBe(2);
+});
+
+it("a remark is a sentence where it stands alone", () => {
+  expect(["its envFile is not read", "Done. ", "why?", ""].map(sentence)).toEqual(["Its envFile is not read.", "Done.", "Why?", ""]);
 });

@@ -2,6 +2,9 @@ import type { ServerView } from "../../bindings/ServerView";
 
 /** What a server's state looks like: the dot, the words at the right of its row, the whole sentence. */
 export function serverLook(server: ServerView): { dot: "on" | "busy" | "bad" | "off"; short: string; text: string } {
+  if (server.sign_in?.waiting === true) {
+    return { dot: "busy", short: "sign in", text: "It waits until you have signed in." };
+  }
   switch (server.state.kind) {
     case "off":
       return { dot: "off", short: "off", text: "It is off." };
@@ -18,42 +21,14 @@ export function serverLook(server: ServerView): { dot: "on" | "busy" | "bad" | "
   }
 }
 
-/**
- * Splits a command line as a shell would for plain words and quotes. Nothing is expanded:
- * the host starts the program without a shell. `null` means that a quote is open.
- */
-export function splitCommand(line: string): string[] | null {
-  const words: string[] = [];
-  let word: string | null = null;
-  let quote: string | null = null;
-  for (let i = 0; i < line.length; i += 1) {
-    const c = line.charAt(i);
-    if (quote !== null) {
-      if (c === quote) quote = null;
-      else if (c === "\\" && quote === '"' && /["\\]/.test(line.charAt(i + 1))) word += line.charAt((i += 1));
-      else word += c;
-    } else if (c === '"' || c === "'") {
-      quote = c;
-      word ??= "";
-    } else if (/\s/.test(c)) {
-      if (word !== null) words.push(word);
-      word = null;
-    } else word = (word ?? "") + c;
-  }
-  if (quote !== null) return null;
-  if (word !== null) words.push(word);
-  return words;
+/** The tools that were refused because they declare no variants (rule H09); an earlier revision would take them. */
+export function refusedForVariants(server: ServerView): number {
+  return server.rejected_tools.filter((tool) => tool.rule === "H09").length;
 }
 
-/** Reads `NAME=value` lines; `null` names the first line that is not one. */
-export function parseEnv(text: string): { env: [string, string][]; wrong: string | null } {
-  const env: [string, string][] = [];
-  for (const line of text.split("\n")) {
-    if (line.trim() === "") continue;
-    const at = line.indexOf("=");
-    const name = line.slice(0, at).trim();
-    if (at < 1 || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return { env, wrong: line };
-    env.push([name, line.slice(at + 1)]);
-  }
-  return { env, wrong: null };
+/** What is told of a thing, as a sentence of its own. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "";
+  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?…]$/.test(trimmed) ? "" : ".");
 }

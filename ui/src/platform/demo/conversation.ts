@@ -115,6 +115,7 @@ export function searchLedger(call: ToolCallView, firstSeq: number, at: number): 
     color: null,
     reasons: [],
     handle: null,
+    reads: null,
     ...more,
   });
   return [
@@ -155,6 +156,7 @@ export function demoExchange(id: string, at: number): ExchangeView {
       { source: "results", label: "results", bytes: 1020 },
     ],
     kept_out_bytes: 41_700,
+    asked_by: null,
   };
 }
 

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 12;
 const NOTHING: &str = "usher-check-finds-nothing";
 
 /// Words in a name that say that something outside is changed. Each is a whole word of the name.
-const WARNING_WORDS: [&str; 56] = [
+const WARNING_WORDS: [&str; 57] = [
     "add",
     "append",
     "approve",
@@ -36,6 +36,7 @@ const WARNING_WORDS: [&str; 56] = [
     "erase",
     "exec",
     "execute",
+    "fork",
     "insert",
     "install",
     "kill",

@@ -9,7 +9,7 @@ use usher_protocol::{
     model::{CallOutcome, Contract, OutcomeBody, Tool},
 };
 
-use super::{Case, Check, Judgement, Legacy, Level};
+use super::{Case, Check, Finding, Judgement, Legacy, Level};
 use crate::validation::{Compiled, Verdict};
 
 /// The largest payload whose text is compared with it, in bytes. Comparing costs a tree of each.
@@ -35,7 +35,8 @@ pub(super) fn envelope(schema: &RawJson, judgement: &mut Judgement) {
     let is_result = names("structuredContent") || (names("content") && names("isError"));
     if is_result {
         let text = "outputSchema has the properties of a whole result (content, isError, structuredContent), which structuredContent never has";
-        judgement.find(Check::Legacy(Legacy::L7), Level::Broken, Case::Declaration, None, text);
+        let found = Finding::of(Check::Legacy(Legacy::L7), Level::Broken, Case::Declaration, text);
+        judgement.put(found.at("/outputSchema/properties"));
     }
 }
 
@@ -46,9 +47,9 @@ pub fn result(case: Case, outcome: &CallOutcome, schema: Option<&Compiled>) -> J
     present(case, outcome, content, structured.as_ref(), schema.is_some(), &mut judgement);
     let Some(structured) = structured.as_ref().filter(|_| !outcome.is_error) else { return judgement };
     if let Some(schema) = schema {
-        fits(case, structured, schema, &mut judgement);
+        fits(case, structured, "/structuredContent", schema, &mut judgement);
     }
-    mirrored(case, content, structured, &mut judgement);
+    mirrored(case, outcome, content, structured, &mut judgement);
     judgement
 }
 
@@ -65,40 +66,54 @@ fn present(
         judgement.look(l1);
         if structured.is_none() {
             let text = "an outputSchema is declared, and the result has no structuredContent";
-            judgement.find(l1, Level::Broken, case, None, text);
+            judgement.put(Finding::of(l1, Level::Broken, case, text).at("/structuredContent"));
         }
     }
     judgement.look(l4);
-    if !content.iter().any(is_usable) {
-        let text = match (outcome.is_error, structured) {
-            (true, _) => "the call failed, and content does not say why",
-            (false, Some(_)) => {
-                "content is empty: a client that does not read structuredContent gets nothing"
-            }
-            (false, None) => "content is empty",
-        };
-        judgement.find(l4, Level::Broken, case, None, text);
+    if content.iter().any(is_usable) {
+        return;
     }
+    let (level, text) = match (outcome.is_error, structured) {
+        (true, _) => (Level::Broken, "the call failed, and content does not say why"),
+        // An empty text says all that there is, of an empty file for example.
+        (false, Some(it)) if !content.is_empty() && is_blank(&it.to_value()) => return,
+        (false, Some(_)) => {
+            (Level::Broken, "content is empty: a client that does not read structuredContent gets nothing")
+        }
+        (false, None) if !content.is_empty() && case == Case::Empty => return,
+        (false, None) => (Level::Advice, "content is empty: nobody learns anything from this call"),
+    };
+    judgement.put(Finding::of(l4, level, case, text).at("/content"));
 }
 
-/// Judges whether a value fits a schema (L2).
-pub(super) fn fits(case: Case, structured: &RawJson, schema: &Compiled, judgement: &mut Judgement) {
+/// Judges whether a value fits a schema (L2). `base` points at the value within what was looked at.
+pub(super) fn fits(
+    case: Case,
+    structured: &RawJson,
+    base: &str,
+    schema: &Compiled,
+    judgement: &mut Judgement,
+) {
     let l2 = Check::Legacy(Legacy::L2);
     judgement.look(l2);
     match schema.check(structured) {
         Verdict::Fits => {}
         verdict @ Verdict::Violates { .. } => {
-            judgement.find(l2, Level::Broken, case, None, format!("structuredContent {}", verdict.line()));
+            let what = if base.is_empty() { "the value" } else { "structuredContent" };
+            let text = format!("{what} {}", verdict.line());
+            judgement.put(Finding::of(l2, Level::Broken, case, text).places(base, &verdict));
         }
         Verdict::NotChecked(why) => {
-            judgement.find(l2, Level::Advice, case, None, format!("not validated: {why}"));
+            let text = format!("not validated: {why}");
+            judgement.put(Finding::of(l2, Level::Advice, case, text).at(base));
         }
     }
 }
 
 /// Judges whether text says what data says (L5).
-pub(super) fn mirrored(
+fn mirrored(
     case: Case,
+    outcome: &CallOutcome,
     content: &[ContentBlock],
     structured: &RawJson,
     judgement: &mut Judgement,
@@ -111,16 +126,16 @@ pub(super) fn mirrored(
     }
     judgement.look(l5);
     let data = structured.to_value();
-    if says(&texts, &data) {
+    if says(&texts, &data) || is_content(outcome, &data) {
         return;
     }
     let all = texts.concat();
-    let text = if leaves_are_in(&data, &all) {
+    let text = if has_words(&data) && leaves_are_in(&data, &all) {
         "the text has the values of structuredContent, but not as its JSON: a program that reads the text must guess"
     } else {
         "the text of content does not carry the data of structuredContent"
     };
-    judgement.find(l5, Level::Advice, case, None, text);
+    judgement.put(Finding::of(l5, Level::Advice, case, text).at("/content"));
 }
 
 /// Whether texts are the JSON of a value: one of them, all of them together, or one for each item; also of the only member of an object,
@@ -141,6 +156,14 @@ fn says(texts: &[&str], data: &Value) -> bool {
     one(data) || only.is_some_and(one)
 }
 
+/// Whether data are the blocks of content themselves: a picture is there as a picture, and needs no text.
+fn is_content(outcome: &CallOutcome, data: &Value) -> bool {
+    let result = outcome.raw.to_value();
+    let Some(content) = result.get("content") else { return false };
+    let only = data.as_object().filter(|it| it.len() == 1).and_then(|it| it.values().next());
+    [Some(data), only].into_iter().flatten().any(|it| same(it, content))
+}
+
 /// Equality that does not tell 1 from 1.0, as JSON does not.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -150,6 +173,28 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         (a, b) => a == b,
+    }
+}
+
+/// Whether a value says nothing.
+fn is_blank(data: &Value) -> bool {
+    match data {
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::String(it) => it.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_blank),
+        Value::Object(fields) => fields.values().all(is_blank),
+    }
+}
+
+/// Whether a value holds a number or a text that is not blank, by which one could see that it was told.
+fn has_words(data: &Value) -> bool {
+    match data {
+        Value::Null | Value::Bool(_) => false,
+        Value::Number(_) => true,
+        Value::String(it) => !it.trim().is_empty(),
+        Value::Array(items) => items.iter().any(has_words),
+        Value::Object(fields) => fields.values().any(has_words),
     }
 }
 
@@ -171,7 +216,7 @@ pub fn refusal(case: Case, code: i64, message: &str, fits_input: bool) -> Judgem
     // Arguments that do not fit may be refused as a request (2025-06-18 server/tools, "Error Handling").
     if fits_input || code != usher_protocol::jsonrpc::ErrorObject::INVALID_PARAMS {
         let text = format!("a failure came as JSON-RPC error {code} ({message}), which no model reads");
-        judgement.find(l6, Level::Advice, case, None, text);
+        judgement.put(Finding::of(l6, Level::Advice, case, text).at("/code"));
     }
     judgement
 }
@@ -212,7 +257,9 @@ pub fn stable(values: &[(Case, RawJson)]) -> Judgement {
         })
         .collect();
     if !changing.is_empty() {
-        judgement.find(l3, Level::Broken, Case::Empty, None, changing.join("; "));
+        let first = known.iter().find(|it| differs_between_cases(it.1)).map_or("", |it| it.0);
+        let place = format!("/structuredContent{}", first.replace("/*", "/0"));
+        judgement.put(Finding::of(l3, Level::Broken, Case::Empty, changing.join("; ")).at(place));
     }
     judgement
 }
@@ -286,8 +333,29 @@ pub(super) fn is_usable(block: &ContentBlock) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use usher_protocol::Revision;
 
     use super::*;
+
+    fn found(result: Value, case: Case) -> Vec<String> {
+        let (outcome, _) =
+            usher_protocol::codec::decode_outcome(Revision::NEWEST_WITHOUT_VARIANTS, &result.into()).unwrap();
+        super::result(case, &outcome, None).findings.iter().map(|it| it.check.id().to_owned()).collect()
+    }
+
+    /// What published servers answer, and is no defect.
+    #[test]
+    fn an_empty_file_and_a_picture_are_no_defects() {
+        let empty = json!({"content": [{"type": "text", "text": ""}], "structuredContent": {"content": ""}});
+        assert!(found(empty, Case::Empty).is_empty());
+        let picture = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+        let shown = json!({"content": [picture], "structuredContent": {"content": [picture]}});
+        assert!(found(shown, Case::Normal).is_empty());
+        let said = json!({"content": [{"type": "text", "text": "Done."}], "structuredContent": {"n": 7}});
+        assert_eq!(found(said, Case::Normal), ["L5"]);
+        let hidden = json!({"content": [{"type": "text", "text": ""}], "structuredContent": {"n": 7}});
+        assert_eq!(found(hidden, Case::Normal), ["L4", "L5"]);
+    }
 
     #[test]
     fn a_type_that_changes_from_call_to_call_is_found_and_a_union_is_not() {

@@ -45,7 +45,7 @@ pub fn declaration(tool: &Tool, negotiated: &Extensions, told: &[WireDiagnostic]
     let s01 = Check::Server(Rule::S01);
     judgement.look(s01);
     let mut find = |by: Option<Rule>, text: &str| {
-        judgement.find(s01, Level::Broken, Case::Declaration, by, text);
+        judgement.put(Finding::of(s01, Level::Broken, Case::Declaration, text).by(by).at("/outputVariants"));
     };
     match declaration::check(tool, negotiated) {
         Ok(usable) => usable.defects.iter().for_each(|it| find(it.rule, &it.text)),
@@ -60,14 +60,15 @@ pub fn declaration(tool: &Tool, negotiated: &Extensions, told: &[WireDiagnostic]
 fn schemas(tool: &Tool, judgement: &mut Judgement) {
     let Contract::Variants(variants) = &tool.contract else { return };
     let s03 = Check::Server(Rule::S03);
-    let structured: Vec<&OutputVariant> =
-        variants.iter().filter(|it| it.selector.format == Format::Structured).collect();
+    let structured = variants.iter().enumerate().filter(|it| it.1.selector.format == Format::Structured);
     let mut seen: Vec<(&Selector, Value)> = Vec::new();
-    for variant in structured {
+    for (at, variant) in structured {
         judgement.look(s03);
         let selector = &variant.selector;
-        let mut advise =
-            |text: String| judgement.find(s03, Level::Advice, Case::Declaration, Some(Rule::H18), text);
+        let mut advise = |text: String| {
+            let found = Finding::of(s03, Level::Advice, Case::Declaration, text).by(Rule::H18);
+            judgement.put(found.at(format!("/outputVariants/{at}/schema")));
+        };
         let Some(schema) = &variant.schema else {
             advise(format!("{selector} declares no schema; a host may decline it"));
             continue;
@@ -93,7 +94,8 @@ pub fn result(asked: Asked<'_>, outcome: &CallOutcome, schemas: &mut SchemaCache
     if !outcome.is_error {
         let expected = |it: &&OutputPart| expected(asked).contains(&it.selector);
         for part in parts.iter().filter(expected) {
-            payload(asked, part, schemas, &mut judgement);
+            let place = place_of(parts, Some(&part.selector));
+            payload(asked, part, &place, schemas, &mut judgement);
         }
         agreement(asked, parts, &mut judgement);
     }
@@ -135,24 +137,33 @@ fn selection(asked: Asked<'_>, outcome: &CallOutcome, parts: &[OutputPart], judg
     for part in &refused {
         let mirror = part.selector.as_ref().is_some_and(|it| is_mirror(it, &part.raw, parts));
         let rule = if mirror { Rule::S08 } else { exact };
-        judgement.find(Check::Server(rule), Level::Broken, asked.case, part.rule, &part.why);
+        let found = Finding::of(Check::Server(rule), Level::Broken, asked.case, &part.why).by(part.rule);
+        judgement.put(found.at(place_of(parts, part.selector.as_ref())));
     }
     for defect in &routing.defects {
         let is_known = refused.iter().any(|it| defect.text.ends_with(&it.why));
         // Every output is missing from a result that has none; that it has none says it all.
         let is_followed = parts.is_empty() && defect.rule != Some(Rule::H27);
         if !is_known && !is_followed {
-            judgement.find(Check::Server(exact), Level::Broken, asked.case, defect.rule, &defect.text);
+            let found = Finding::of(Check::Server(exact), Level::Broken, asked.case, &defect.text);
+            judgement.put(found.by(defect.rule).at("/outputs"));
         }
     }
     let missing = |it: &&Selector| !parts.iter().any(|part| part.selector == **it);
     if outcome.is_error && !parts.is_empty() {
         for selector in selection.expected.iter().filter(missing) {
             let text = format!("the error has no output for {selector}, which was asked for");
-            judgement.find(Check::Server(Rule::S10), Level::Advice, asked.case, None, text);
+            judgement
+                .put(Finding::of(Check::Server(Rule::S10), Level::Advice, asked.case, text).at("/outputs"));
         }
     }
     metadata(asked, &meta, parts, judgement);
+}
+
+/// Where the output of a selector stands in its result.
+fn place_of(parts: &[OutputPart], selector: Option<&Selector>) -> String {
+    let place = parts.iter().rposition(|it| Some(&it.selector) == selector);
+    place.map_or_else(|| "/outputs".to_owned(), |it| format!("/outputs/{it}"))
 }
 
 /// Whether an output that nobody asked for repeats a structured one as text.
@@ -189,7 +200,8 @@ fn metadata(asked: Asked<'_>, meta: &[&Withheld], parts: &[OutputPart], judgemen
                 format!("_meta {key} reaches nobody; if it is for an audience, it belongs into an output"),
             ),
         };
-        judgement.find(Check::Server(Rule::S14), level, asked.case, Some(Rule::H26), text);
+        let found = Finding::of(Check::Server(Rule::S14), level, asked.case, text).by(Rule::H26);
+        judgement.put(found.at(format!("/_meta/{}", key.replace('~', "~0").replace('/', "~1"))));
     }
 }
 
@@ -218,12 +230,19 @@ fn holds(part: &OutputPart, said: &Value) -> bool {
 }
 
 /// Judges one output that was asked for (S02, S07).
-fn payload(asked: Asked<'_>, part: &OutputPart, schemas: &mut SchemaCache, judgement: &mut Judgement) {
+fn payload(
+    asked: Asked<'_>,
+    part: &OutputPart,
+    place: &str,
+    schemas: &mut SchemaCache,
+    judgement: &mut Judgement,
+) {
     match &part.payload {
         Payload::Content(blocks) if part.selector == Selector::ASSISTANT_CONTENT => {
             judgement.look(Check::Server(Rule::S02));
             let mut find = |level, text: &str| {
-                judgement.find(Check::Server(Rule::S02), level, asked.case, None, text);
+                let found = Finding::of(Check::Server(Rule::S02), level, asked.case, text);
+                judgement.put(found.at(format!("{place}/content")));
             };
             if !blocks.iter().any(is_usable) {
                 find(Level::Broken, "assistant/content says nothing");
@@ -243,7 +262,8 @@ fn payload(asked: Asked<'_>, part: &OutputPart, schemas: &mut SchemaCache, judge
             if let Verdict::Violates { .. } = verdict {
                 let text = format!("{} {}", part.selector, verdict.line());
                 let s07 = Check::Server(Rule::S07);
-                judgement.find(s07, Level::Broken, asked.case, Some(Rule::H04), text);
+                let found = Finding::of(s07, Level::Broken, asked.case, text).by(Rule::H04);
+                judgement.put(found.places(&format!("{place}/structuredContent"), &verdict));
             }
         }
     }
@@ -282,7 +302,8 @@ fn agreement(asked: Asked<'_>, parts: &[OutputPart], judgement: &mut Judgement) 
     judgement.look(Check::Server(Rule::S09));
     if let Some((selector, _)) = says.iter().find(|it| !*it.1) {
         let text = format!("{selector} says that the call failed, and the result is not an error");
-        judgement.find(Check::Server(Rule::S09), Level::Advice, asked.case, None, text);
+        let found = Finding::of(Check::Server(Rule::S09), Level::Advice, asked.case, text);
+        judgement.put(found.at(place_of(parts, Some(selector))));
     }
 }
 
@@ -319,7 +340,10 @@ pub fn projected_declaration(tool: &Tool, projected: &Tool) -> Judgement {
     let s11 = Check::Server(Rule::S11);
     let mut judgement = Judgement::default();
     judgement.look(s11);
-    let mut find = |level, text: String| judgement.find(s11, level, Case::Projection, Some(Rule::H31), text);
+    let mut find = |level, text: String| {
+        let found = Finding::of(s11, level, Case::Projection, text).by(Rule::H31);
+        judgement.put(found.at("/outputSchema"));
+    };
     if projected.raw.to_value().get("outputVariants").is_some() {
         find(Level::Broken, "an earlier revision's declaration has outputVariants".to_owned());
     }
@@ -366,10 +390,12 @@ pub fn projected_result(outcome: &CallOutcome, schema: Option<&Compiled>) -> Jud
     judgement.look(s12);
     if outcome.raw.to_value().get("outputs").is_some() {
         let text = "an earlier revision's result has outputs";
-        judgement.find(s12, Level::Broken, Case::Projection, Some(Rule::H31), text);
+        let found = Finding::of(s12, Level::Broken, Case::Projection, text).by(Rule::H31);
+        judgement.put(found.at("/outputs"));
     }
-    for Finding { check, level, text, .. } in legacy::result(Case::Projection, outcome, schema).findings {
-        judgement.find(s12, level, Case::Projection, None, format!("{text} ({check})"));
+    for found in legacy::result(Case::Projection, outcome, schema).findings {
+        let text = format!("{} ({})", found.text, found.check);
+        judgement.put(Finding { check: s12, text, ..found });
     }
     judgement
 }

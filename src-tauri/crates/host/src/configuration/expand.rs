@@ -1,6 +1,6 @@
 //! Placeholders: what `${…}` stands for when a server starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Launch;
 
@@ -49,6 +49,36 @@ pub fn expand(launch: &Launch, values: &Values) -> Result<Launch, Missing> {
             cwd: cwd.as_ref().map(text).transpose()?,
         },
         Launch::Http { url, headers } => Launch::Http { url: text(url)?, headers: pairs(headers)? },
+    })
+}
+
+/// The ids of the inputs that a launch needs.
+pub fn inputs_of(launch: &Launch) -> BTreeSet<String> {
+    placeholders(launch).filter_map(|it| it.strip_prefix("input:").map(str::to_owned)).collect()
+}
+
+/// The variables of the environment that a launch needs, without those that have a default.
+pub fn variables_of(launch: &Launch) -> BTreeSet<String> {
+    let nothing = Values { home: Some(String::new()), folder: Some(String::new()), ..Values::default() };
+    let missing = |it: String| match value(&it, &nothing) {
+        Err(Missing::Variable(name)) => Some(name),
+        Err(Missing::Input(_) | Missing::Unknown(_)) | Ok(_) => None,
+    };
+    placeholders(launch).filter_map(missing).collect()
+}
+
+fn placeholders(launch: &Launch) -> impl Iterator<Item = String> {
+    let (texts, pairs) = match launch {
+        Launch::Stdio { command, args, env, cwd } => {
+            let texts = std::iter::once(command).chain(args).chain(cwd).cloned().collect::<Vec<_>>();
+            (texts, env)
+        }
+        Launch::Http { url, headers } => (vec![url.clone()], headers),
+    };
+    let all = texts.into_iter().chain(pairs.iter().map(|it| it.1.clone())).collect::<Vec<_>>();
+    all.into_iter().flat_map(|text| {
+        let parts = text.split("${").skip(1);
+        parts.filter_map(|it| it.split_once('}').map(|it| it.0.to_owned())).collect::<Vec<_>>()
     })
 }
 

@@ -2,18 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Launch};
+use super::{
+    Configured, Launch, looks_secret, placeholder,
+    secret::{address_without_secrets, arguments_without_secrets},
+};
 
 /// Writes servers as an `mcpServers` file. A value that looks like a secret becomes a placeholder; the second part names what did.
 pub fn export(servers: &[Configured]) -> (String, Vec<String>) {
     let mut hidden = Vec::new();
     let mut all = Map::new();
     for server in servers {
-        let mut keep = |pairs: &[(String, String)]| -> Map<String, Value> {
+        let keep = |pairs: &[(String, String)], hidden: &mut Vec<String>| -> Map<String, Value> {
             let pair = |(name, value): &(String, String)| {
-                if is_secret(name, value) {
+                if looks_secret(name, value) {
                     hidden.push(format!("{}: {name}", server.name));
-                    (name.clone(), Value::String(format!("${{env:{}}}", variable(name))))
+                    (name.clone(), Value::String(placeholder(name)))
                 } else {
                     (name.clone(), Value::String(value.clone()))
                 }
@@ -22,9 +25,13 @@ pub fn export(servers: &[Configured]) -> (String, Vec<String>) {
         };
         let mut entry = match &server.launch {
             Launch::Stdio { command, args, env, cwd } => {
-                let mut entry = json!({"command": command, "args": args});
+                let shown = arguments_without_secrets(args, placeholder);
+                if shown != *args {
+                    hidden.push(format!("{}: an argument", server.name));
+                }
+                let mut entry = json!({"command": command, "args": shown});
                 if !env.is_empty() {
-                    entry["env"] = keep(env).into();
+                    entry["env"] = keep(env, &mut hidden).into();
                 }
                 if let Some(cwd) = cwd {
                     entry["cwd"] = json!(cwd);
@@ -32,9 +39,13 @@ pub fn export(servers: &[Configured]) -> (String, Vec<String>) {
                 entry
             }
             Launch::Http { url, headers } => {
-                let mut entry = json!({"type": "http", "url": url});
+                let shown = address_without_secrets(url, placeholder);
+                if shown != *url {
+                    hidden.push(format!("{}: the address", server.name));
+                }
+                let mut entry = json!({"type": "http", "url": shown});
                 if !headers.is_empty() {
-                    entry["headers"] = keep(headers).into();
+                    entry["headers"] = keep(headers, &mut hidden).into();
                 }
                 entry
             }
@@ -45,17 +56,6 @@ pub fn export(servers: &[Configured]) -> (String, Vec<String>) {
         all.insert(server.name.clone(), entry);
     }
     (format!("{:#}\n", json!({"mcpServers": all})), hidden)
-}
-
-/// Whether a value is to be kept back: one whose name says so and that is not a placeholder already.
-fn is_secret(name: &str, value: &str) -> bool {
-    const WORDS: [&str; 7] = ["key", "token", "secret", "password", "passwd", "authorization", "cookie"];
-    let name = name.to_ascii_lowercase();
-    !value.is_empty() && !value.contains("${") && WORDS.iter().any(|it| name.contains(it))
-}
-
-fn variable(name: &str) -> String {
-    name.chars().map(|it| if it.is_ascii_alphanumeric() { it.to_ascii_uppercase() } else { '_' }).collect()
 }
 
 #[cfg(test)]

@@ -218,6 +218,17 @@ impl Authorization {
         held.current.as_ref().filter(|it| it.tokens.access_token.is_some()).map(|it| it.issuer.clone())
     }
 
+    /// The same, as far as it was read already.
+    pub fn known_issuer(&self) -> Option<String> {
+        let held = self.0.held();
+        held.current.as_ref().filter(|it| it.tokens.access_token.is_some()).map(|it| it.issuer.clone())
+    }
+
+    /// Whether a sign-in is under way.
+    pub fn is_signing_in(&self) -> bool {
+        self.0.held().signing_in.as_ref().and_then(WeakShared::upgrade).is_some()
+    }
+
     /// Forgets what was handed out, and that the host was registered. The authorization server is not told.
     ///
     /// # Errors

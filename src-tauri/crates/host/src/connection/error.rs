@@ -1,6 +1,6 @@
 //! What goes wrong with a server, said so that a person can act on it.
 
-use usher_protocol::{RawJson, codec::DecodeError};
+use usher_protocol::{RawJson, Revision, codec::DecodeError};
 
 use super::{authorization::AuthorizationError, event::Exit};
 
@@ -70,6 +70,14 @@ pub enum ConnectError {
         /// What it speaks.
         supported: Vec<String>,
     },
+    /// One revision was chosen for it, and it does not speak that one.
+    #[error("only {pinned} was to be spoken with the server, which speaks {}", if spoken.is_empty() { "something else".to_owned() } else { spoken.join(", ") })]
+    OtherRevision {
+        /// The revision that was chosen.
+        pinned: Revision,
+        /// What it speaks, as far as it says.
+        spoken: Vec<String>,
+    },
     /// It refused to open.
     #[error("the server refused {method}: {message} ({code})")]
     Refused {
@@ -108,12 +116,18 @@ impl ConnectError {
                 "Check that the command starts an MCP server on stdio. If it was downloading something, restart it.".to_owned()
             }
             Self::Http { failure, .. } => match failure.status {
+                None if failure.detail.contains("certificate") => {
+                    "Nobody whom this system trusts vouches for the server's certificate. If it is your own, add its authority to those that the system trusts; Usher does not turn the check off.".to_owned()
+                }
                 None => "Check the address, and that the server runs and can be reached from here.".to_owned(),
                 Some(401 | 403) => "The server wants to know who asks: sign in, or give a key in the server's settings.".to_owned(),
                 Some(429 | 500..) => "The server has trouble of its own. Try again later.".to_owned(),
                 Some(_) => "Check the address: MCP servers often live at a path such as /mcp.".to_owned(),
             },
             Self::NotAuthorized(error) => error.todo().to_owned(),
+            Self::OtherRevision { .. } => {
+                "Choose another revision for it, or automatic negotiation.".to_owned()
+            }
             Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
             Self::Refused { .. } | Self::BadGreeting { .. } => {
                 "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()
@@ -164,6 +178,12 @@ pub enum CallError {
         /// Why nobody answered.
         why: String,
     },
+    /// The server ended the task that the call had become.
+    #[error("the server cancelled the task{}", why.as_ref().map(|it| format!(": {it}")).unwrap_or_default())]
+    TaskCancelled {
+        /// Why, in the server's words. Untrusted.
+        why: Option<String>,
+    },
     /// The server always wanted one more thing.
     #[error("the server asked {rounds} times for more before it would answer")]
     TooManyRounds {
@@ -210,7 +230,7 @@ impl CallError {
             Self::Http(HttpFailure { status: Some(401 | 403), .. }) => {
                 "The server wants to know who asks: sign in again."
             }
-            Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) => {
+            Self::Cancelled | Self::TimedOut { .. } | Self::Http(_) | Self::TaskCancelled { .. } => {
                 "Check whether the action took effect before you repeat it."
             }
             Self::NotAuthorized(error) => error.todo(),
@@ -237,4 +257,22 @@ fn list(revisions: &[String]) -> String {
 fn last_lines(stderr: &[String]) -> String {
     let shown = &stderr[stderr.len().saturating_sub(8)..];
     if shown.is_empty() { String::new() } else { format!(". Its last lines:\n{}", shown.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_nobody_vouches_for_is_told_apart_from_an_address_that_is_wrong() {
+        let todo = |detail: &str| {
+            let failure = HttpFailure { status: None, detail: detail.to_owned(), challenge: None };
+            ConnectError::Http { failure }.todo()
+        };
+        let told = todo(
+            "error sending request for url: client error (Connect): invalid peer certificate: UnknownIssuer",
+        );
+        assert!(told.contains("those that the system trusts"), "{told}");
+        assert!(todo("connection refused").starts_with("Check the address"));
+    }
 }

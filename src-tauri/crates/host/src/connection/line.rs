@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: what a message means. A line that is not a JSON object is never guessed at: it is noise.
 
+use bytestring::ByteString;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 use usher_protocol::{
     RawJson,
@@ -40,7 +41,7 @@ pub(super) async fn read_line<R: AsyncBufRead + Unpin>(
         if available.is_empty() {
             return Ok((length > 0).then(|| finish(bytes, length)));
         }
-        let end = available.iter().position(|it| *it == b'\n');
+        let end = memchr::memchr(b'\n', available);
         let part = &available[..end.unwrap_or(available.len())];
         length += part.len();
         if length <= limit {
@@ -79,16 +80,16 @@ pub(super) enum Sorted {
     Broken { why: String, ids: Vec<Id> },
 }
 
-/// Says what a line is.
-pub(super) fn sort(text: &str) -> Sorted {
-    let text = text.trim_start_matches('\u{feff}').trim();
+/// Says what a line is. The raw parts of its messages share its text.
+pub(super) fn sort(line: &ByteString) -> Sorted {
+    let text = line.trim_start_matches('\u{feff}').trim();
     if text.starts_with('[') {
         return sort_batch(text);
     }
     if !text.starts_with('{') {
         return Sorted::Noise;
     }
-    match Message::parse(text) {
+    match Message::read(&line.slice_ref(text)) {
         Ok(message) => Sorted::Messages(vec![message]),
         // Pretty-printed objects and log records in JSON start with a brace too.
         Err(_) if !text.contains("\"jsonrpc\"") => Sorted::Noise,
@@ -196,20 +197,20 @@ mod tests {
             "42",
             "\"text\"",
         ] {
-            assert_eq!(sort(line), Sorted::Noise, "{line}");
+            assert_eq!(sort(&line.into()), Sorted::Noise, "{line}");
         }
     }
 
     #[test]
     fn a_batch_is_split() {
         let line = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"x"}]"#;
-        let Sorted::Messages(messages) = sort(line) else { panic!("not split") };
+        let Sorted::Messages(messages) = sort(&line.into()) else { panic!("not split") };
         assert_eq!(messages.len(), 2);
     }
 
     #[test]
     fn a_broken_answer_names_its_request() {
-        let ids = |line: &str| match sort(line) {
+        let ids = |line: &str| match sort(&line.into()) {
             Sorted::Broken { ids, .. } => ids,
             other => panic!("{other:?}"),
         };

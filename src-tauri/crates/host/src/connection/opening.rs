@@ -16,7 +16,7 @@ use usher_protocol::{
 use super::{
     error::{ConnectError, HttpFailure},
     event::{EventSender, Exit},
-    spec::ConnectionOptions,
+    spec::{ConnectionOptions, Remembered},
     wire::{Reply, Wire},
 };
 
@@ -35,9 +35,8 @@ pub struct Greeting {
     pub instructions: Option<String>,
     /// Its capabilities, an object, as they came.
     pub capabilities: RawJson,
-    /// Give this to [`ConnectionOptions::remembered`] next time; set when the server met the probe with silence, so that the wait is
-    /// not repeated.
-    pub remember: Option<Revision>,
+    /// Give this to [`ConnectionOptions::remembered`] next time; set when that spares a question, a wait or a start in vain.
+    pub remember: Option<Remembered>,
     /// How the revision was found, one sentence a step.
     pub steps: Vec<String>,
 }
@@ -99,11 +98,15 @@ pub(super) async fn open<O: Opener>(
     options: &ConnectionOptions,
     events: &EventSender,
 ) -> Result<(O::Link, Greeting), ConnectError> {
-    let mut opening = Opening { options, events, steps: Vec::new() };
+    let mut opening = Opening { options, events, steps: Vec::new(), refused: false };
+    if let Some(pinned) = options.pinned {
+        return opening.pinned(opener, pinned).await;
+    }
     let mut link = opener.open().await?;
-    let remembered = options.remembered.filter(|it| it.has_handshake());
-    if let Some(revision) = remembered {
-        opening.step(Some(revision), false, format!("Last time the server spoke {revision} and did not answer the probe, so the handshake comes first."));
+    let remembered = options.remembered.as_ref().filter(|it| it.revision.has_handshake());
+    if let Some(Remembered { revision, .. }) = remembered {
+        let text = format!("Last time the server spoke {revision}, so the handshake comes first.");
+        opening.step(Some(*revision), false, text);
     } else if options.newest.has_handshake() {
         opening.step(
             Some(options.newest),
@@ -120,12 +123,8 @@ pub(super) async fn open<O: Opener>(
             }
             probe @ (Probe::Legacy | Probe::Silent(_)) => {
                 let late = if let Probe::Silent(late) = probe { Some(late) } else { None };
-                let silent = late.is_some();
                 match opening.handshake(&link, late).await {
-                    Ok(mut greeting) => {
-                        greeting.remember = Some(greeting.revision).filter(|it| silent && it.has_handshake());
-                        return Ok((link, opening.settle(greeting)));
-                    }
+                    Ok(greeting) => return Ok((link, opening.settle(greeting))),
                     Err(error @ (ConnectError::NoCommonRevision { .. } | ConnectError::Refused { .. })) => {
                         return Err(error);
                     }
@@ -142,10 +141,7 @@ pub(super) async fn open<O: Opener>(
         }
     }
     match opening.handshake(&link, None).await {
-        Ok(mut greeting) => {
-            greeting.remember = remembered.map(|_| greeting.revision);
-            Ok((link, opening.settle(greeting)))
-        }
+        Ok(greeting) => Ok((link, opening.settle(greeting))),
         Err(error) if remembered.is_some() && !options.newest.has_handshake() => {
             opening.step(
                 None,
@@ -167,6 +163,8 @@ struct Opening<'a> {
     options: &'a ConnectionOptions,
     events: &'a EventSender,
     steps: Vec<String>,
+    /// Whether the server refused a revision without a handshake that it was asked under.
+    refused: bool,
 }
 
 impl Opening<'_> {
@@ -179,7 +177,92 @@ impl Opening<'_> {
         ConnectError::Http { failure }
     }
 
+    /// The newest revision that may be spoken.
+    fn newest(&self) -> Revision {
+        self.options.pinned.unwrap_or(self.options.newest)
+    }
+
+    /// The revisions without a handshake that may be spoken, newest first.
+    fn offers(&self) -> Vec<Revision> {
+        let is_offered = |it: &Revision| match self.options.pinned {
+            Some(pinned) => *it == pinned,
+            None => it.has_request_meta() && *it <= self.options.newest,
+        };
+        Revision::ALL.into_iter().rev().filter(is_offered).collect()
+    }
+
+    /// Speaks one revision, or none.
+    async fn pinned<O: Opener>(
+        &mut self,
+        opener: &mut O,
+        pinned: Revision,
+    ) -> Result<(O::Link, Greeting), ConnectError> {
+        self.step(Some(pinned), false, format!("{pinned} was chosen for this server; no other is tried."));
+        let link = opener.open().await?;
+        let other = |spoken: Vec<String>| ConnectError::OtherRevision { pinned, spoken };
+        if pinned.has_handshake() {
+            let greeting = self.handshake(&link, None).await?;
+            return if greeting.revision == pinned {
+                Ok((link, self.settle(greeting)))
+            } else {
+                Err(other(vec![greeting.revision.to_string()]))
+            };
+        }
+        let probe = match self.probe(link.wire()).await {
+            // There is nothing else to try, so the answer gets the time that a start takes.
+            Ok(Probe::Silent(late)) => {
+                let limit = self.options.handshake_timeout;
+                match tokio::time::timeout(limit, late).await {
+                    Ok(Ok(Reply::Result(result))) => self.discovered_late(&result),
+                    Ok(Ok(_)) => Ok(Probe::Legacy),
+                    Ok(Err(_)) => Ok(Probe::Gone),
+                    Err(_) => {
+                        return Err(ConnectError::Silent { seconds: limit.as_secs(), stderr: link.stderr() });
+                    }
+                }
+            }
+            probe => probe,
+        };
+        match probe {
+            Ok(Probe::Modern(greeting)) => Ok((link, self.settle(*greeting))),
+            Ok(Probe::Gone) => Err(ConnectError::ExitedAtStart { exit: link.exit().await }),
+            Ok(Probe::Legacy | Probe::Silent(_)) => Err(other(Vec::new())),
+            Err(ConnectError::NoCommonRevision { supported }) => Err(other(supported)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the next start may begin with: the way that this one ended with, where that was not the first one.
+    fn remember(&mut self, greeting: &Greeting) -> Option<Remembered> {
+        if self.options.pinned.is_some() || self.offers().first().is_none_or(|it| *it == greeting.revision) {
+            return None;
+        }
+        let was_spared = self.options.remembered.as_ref().is_some_and(|it| it.revision == greeting.revision);
+        if !greeting.revision.has_handshake() && !self.refused && !was_spared {
+            return None;
+        }
+        let server = greeting.server_name.as_ref().map(|name| {
+            format!("{name} {}", greeting.server_version.as_deref().unwrap_or_default()).trim().to_owned()
+        });
+        let before = self.options.remembered.as_ref().filter(|it| it.revision.has_handshake());
+        if let Some(before) = before
+            && before.server.is_some()
+            && before.server != server
+        {
+            let name = |it: &Option<String>| it.clone().unwrap_or_else(|| "nameless".to_owned());
+            let text = format!(
+                "Last time it was {}, now it is {}; the next start asks again what it speaks.",
+                name(&before.server),
+                name(&server)
+            );
+            self.step(None, false, text);
+            return None;
+        }
+        Some(Remembered { revision: greeting.revision, server })
+    }
+
     fn settle(&mut self, mut greeting: Greeting) -> Greeting {
+        greeting.remember = self.remember(&greeting);
         let name = greeting.server_name.as_deref().unwrap_or("The server");
         self.step(Some(greeting.revision), false, format!("{name} speaks {}.", greeting.revision));
         greeting.steps = std::mem::take(&mut self.steps);
@@ -188,13 +271,22 @@ impl Opening<'_> {
 
     /// Asks `server/discover` under each revision of the modern era until one is settled.
     async fn probe(&mut self, wire: &Wire) -> Result<Probe, ConnectError> {
-        let offers: Vec<Revision> = Revision::ALL
-            .into_iter()
-            .rev()
-            .filter(|it| it.has_request_meta() && *it <= self.options.newest)
-            .collect();
+        let offers = self.offers();
         let mut left = offers.clone();
         let mut next = left.first().copied();
+        // The answer names every revision, so that beginning with an earlier one misses none.
+        if let Some(before) =
+            self.options.remembered.as_ref().map(|it| it.revision).filter(|it| left.contains(it))
+        {
+            if next != Some(before) {
+                self.step(
+                    Some(before),
+                    false,
+                    format!("Last time the server spoke {before}, so it comes first."),
+                );
+            }
+            next = Some(before);
+        }
         while let Some(revision) = next {
             left.retain(|it| *it != revision);
             self.step(Some(revision), false, format!("Asked server/discover under {revision}."));
@@ -219,6 +311,7 @@ impl Opening<'_> {
                     return Ok(Probe::Legacy);
                 }
                 Ok(Reply::Error(error)) if error.code == ErrorObject::UNSUPPORTED_REVISION => {
+                    self.refused = true;
                     let supported = supported(&error);
                     next = match &supported {
                         // Not said which, so the others are tried.
@@ -321,11 +414,11 @@ impl Opening<'_> {
         link: &L,
         late: Option<oneshot::Receiver<Reply>>,
     ) -> Result<Greeting, ConnectError> {
-        let newest = self.options.newest.min(Revision::NEWEST_WITH_HANDSHAKE);
+        let newest = self.newest().min(Revision::NEWEST_WITH_HANDSHAKE);
         self.step(Some(newest), false, format!("Sent initialize, offering {newest}."));
         let params = json!({
             "protocolVersion": newest,
-            "capabilities": self.options.client_capabilities(),
+            "capabilities": self.options.client_capabilities(newest),
             "clientInfo": self.options.client_info(),
         });
         let (_, answer) = link.wire().request("initialize", params.into()).await;
@@ -358,11 +451,7 @@ impl Opening<'_> {
     }
 
     fn discovered_late(&mut self, result: &RawJson) -> Result<Probe, ConnectError> {
-        let offers: Vec<Revision> = Revision::ALL
-            .into_iter()
-            .rev()
-            .filter(|it| it.has_request_meta() && *it <= self.options.newest)
-            .collect();
+        let offers = self.offers();
         self.step(None, false, "The answer to server/discover came late.".to_owned());
         self.discovered(&offers, result)
     }
@@ -392,7 +481,7 @@ impl Opening<'_> {
         let Some(revision) = revision.filter(|it| it.has_handshake()) else {
             return Err(ConnectError::NoCommonRevision { supported: vec![answer.protocol_version] });
         };
-        if revision < self.options.newest.min(Revision::NEWEST_WITH_HANDSHAKE) {
+        if revision < self.newest().min(Revision::NEWEST_WITH_HANDSHAKE) {
             self.step(Some(revision), true, format!("The server answered initialize with {revision}."));
         }
         wire.send(Message::Notification { method: "notifications/initialized".to_owned(), params: None })

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use usher_protocol::{RawJson, jsonrpc::ErrorObject};
+use usher_protocol::{RawJson, Revision, jsonrpc::ErrorObject};
 
 /// What the host offers to answer. Only this is advertised, and only this is asked on.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub struct Offers {
 
 impl Offers {
     /// The client capabilities that say so.
-    pub(super) fn capabilities(&self) -> serde_json::Map<String, Value> {
+    pub(super) fn capabilities(&self, revision: Revision) -> serde_json::Map<String, Value> {
         let mut all = serde_json::Map::new();
         if self.questions.is_none() {
             return all;
@@ -44,7 +44,9 @@ impl Offers {
             all.insert("sampling".to_owned(), json!({}));
         }
         if self.roots {
-            all.insert("roots".to_owned(), json!({}));
+            // Later revisions ask whenever they want to know, so that nothing needs to be told.
+            let roots = if revision.has_handshake() { json!({"listChanged": true}) } else { json!({}) };
+            all.insert("roots".to_owned(), roots);
         }
         all
     }
@@ -77,6 +79,8 @@ impl Offers {
             Answer::Sampled(message) => Ok(message),
             Answer::Roots(roots) => Ok(json!({"roots": roots}).into()),
             Answer::Refused { why } => Err(ErrorObject::new(REFUSED_BY_USER, why)),
+            Answer::Unusable { why } => Err(ErrorObject::new(ErrorObject::INVALID_PARAMS, why)),
+            Answer::Failed { why } => Err(ErrorObject::new(ErrorObject::INTERNAL, why)),
         }
     }
 }
@@ -198,6 +202,16 @@ pub enum Answer {
         /// In words that the server may see.
         why: String,
     },
+    /// What was asked cannot be answered as it was asked.
+    Unusable {
+        /// In words that the server may see.
+        why: String,
+    },
+    /// It could not be answered, by nobody's will.
+    Failed {
+        /// In words that the server may see.
+        why: String,
+    },
 }
 
 /// What the person did (client/elicitation, "Response Actions").
@@ -214,6 +228,23 @@ pub enum Elicited {
     Decline,
     /// Went away without saying either.
     Cancel,
+}
+
+impl super::Connection {
+    /// Tells a server that hears of folders that they are others now; later revisions ask anew by themselves (client/roots, "Root List
+    /// Changes").
+    pub fn tell_roots_changed(&self) {
+        if !self.revision().has_handshake() || !self.0.options.offers.roots {
+            return;
+        }
+        let method = "notifications/roots/list_changed".to_owned();
+        let told = usher_protocol::jsonrpc::Message::Notification { method, params: None };
+        if self.0.wire.queue(told).is_err() {
+            self.0
+                .wire
+                .defect("The server does not read its input; it was not told of its folders.".to_owned());
+        }
+    }
 }
 
 /// A folder that a server may work in.

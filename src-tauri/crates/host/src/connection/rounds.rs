@@ -3,14 +3,21 @@
 //! The request is repeated with the answers and with the server's state, byte for byte, until the server has what it needs.
 //! Deliberately absent: the state's meaning, which is the server's alone.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject};
+
+use super::{CallError, Connection, Progress};
 
 /// How often a request is repeated at most. A server may always want one more thing.
 pub(super) const MAX_ROUNDS: u32 = 16;
+
+/// The person must visit an address first (2025-11-25 client/elicitation).
+const URL_REQUIRED: i64 = -32042;
 
 /// What a server wants before it goes on.
 #[derive(Debug, Deserialize)]
@@ -37,6 +44,8 @@ pub(super) enum Round {
     Complete,
     /// More is needed.
     InputRequired(InputRequired),
+    /// It goes on as a task, which is asked for its end.
+    Task,
     /// Nothing that this revision or its extensions know.
     Unknown(String),
 }
@@ -51,6 +60,7 @@ pub(super) fn read(result: &RawJson) -> Round {
     }
     match result.to::<Kind>().ok().and_then(|it| it.result_type).as_deref() {
         None | Some("complete") => Round::Complete,
+        Some("task") => Round::Task,
         Some("input_required") => match result.to::<InputRequired>() {
             Ok(required) if required.input_requests.is_empty() && required.request_state.is_none() => {
                 Round::Unknown("input_required without inputRequests and requestState".to_owned())
@@ -87,6 +97,108 @@ pub(super) fn again(
     RawValue::from_string(format!("{{{first}{comma}{more}}}"))
         .map(RawJson::from)
         .map_err(|error| unwritable(error.to_string()))
+}
+
+impl Connection {
+    /// Makes a request that the server may answer with questions of its own, as often as it takes (2026-07-28 basic/patterns/mrtr).
+    pub(super) async fn rounds(
+        &self,
+        method: &'static str,
+        first: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<RawJson, CallError> {
+        // The way of a request is deep; on the heap it does not make every caller's future large.
+        Box::pin(self.counted_rounds(method, first, limit, progress, cancel)).await.map(|it| it.0)
+    }
+
+    /// The same; tells how often the request was made.
+    pub(super) async fn counted_rounds(
+        &self,
+        method: &'static str,
+        first: RawJson,
+        limit: Duration,
+        progress: Option<mpsc::Sender<Progress>>,
+        cancel: &CancellationToken,
+    ) -> Result<(RawJson, u32), CallError> {
+        let mut params = first.clone();
+        for round in 1..=MAX_ROUNDS {
+            let result = match self.request(method, params.clone(), limit, progress.clone(), cancel).await {
+                Err(CallError::Server { code, data: Some(data), .. })
+                    if code == URL_REQUIRED && self.revision().has_handshake() =>
+                {
+                    self.visit(&data, cancel).await?;
+                    continue;
+                }
+                result => result?,
+            };
+            if !self.revision().has_result_type() {
+                return Ok((result, round));
+            }
+            let required = match read(&result) {
+                Round::Complete => return Ok((result, round)),
+                Round::Task if self.has_tasks() && method == "tools/call" => {
+                    let result = self.follow_task(&result, limit, progress, cancel).await?;
+                    return Ok((result, round));
+                }
+                Round::Task => {
+                    let why = format!("it is a task, which nobody offered to follow for {method}");
+                    return Err(CallError::Unreadable { why });
+                }
+                Round::Unknown(what) => return Err(CallError::Unreadable { why: format!("it is {what}") }),
+                Round::InputRequired(required) => required,
+            };
+            let answers = tokio::select! {
+                answers = self.answers(&required.input_requests) => answers?,
+                () = cancel.cancelled() => return Err(CallError::Cancelled),
+                exit = self.closed() => return Err(CallError::Closed { exit }),
+            };
+            params = again(&first, &required, &answers)
+                .map_err(|error| CallError::Unwritable { why: error.message })?;
+        }
+        Err(CallError::TooManyRounds { rounds: MAX_ROUNDS })
+    }
+
+    /// Asks for the addresses that the person must visit before the request can succeed (2025-11-25 client/elicitation, "URL
+    /// Elicitation Required Error").
+    async fn visit(&self, data: &RawJson, cancel: &CancellationToken) -> Result<(), CallError> {
+        #[derive(Deserialize)]
+        struct Needed {
+            elicitations: Vec<RawJson>,
+        }
+        const METHOD: &str = "elicitation/create";
+        let unanswered = |why: String| CallError::Unanswered { method: METHOD.to_owned(), why };
+        let needed: Needed = data.to().map_err(|error| unanswered(error.to_string()))?;
+        for asked in &needed.elicitations {
+            let answer = tokio::select! {
+                answer = self.0.options.offers.answer(METHOD, Some(asked)) => answer,
+                () = cancel.cancelled() => return Err(CallError::Cancelled),
+            };
+            let answer = answer.map_err(|error| unanswered(error.message))?;
+            if answer.to_value()["action"] != "accept" {
+                return Err(unanswered("the person did not agree".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the person, or the host for them, answers to each request.
+    pub(super) async fn answers(
+        &self,
+        requests: &BTreeMap<String, InputRequest>,
+    ) -> Result<BTreeMap<String, RawJson>, CallError> {
+        let mut answers = BTreeMap::new();
+        for (key, asked) in requests {
+            let answer = self.0.options.offers.answer(&asked.method, asked.params.as_ref()).await;
+            let answer = answer.map_err(|error| CallError::Unanswered {
+                method: asked.method.clone(),
+                why: error.message,
+            })?;
+            answers.insert(key.clone(), answer);
+        }
+        Ok(answers)
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +238,8 @@ mod tests {
         let kind = |text: &str| read(&RawJson::parse(text).unwrap());
         assert!(matches!(kind(r#"{"content":[]}"#), Round::Complete));
         assert!(matches!(kind(r#"{"resultType":"complete"}"#), Round::Complete));
-        assert!(matches!(kind(r#"{"resultType":"task"}"#), Round::Unknown(_)));
+        assert!(matches!(kind(r#"{"resultType":"task"}"#), Round::Task));
+        assert!(matches!(kind(r#"{"resultType":"later"}"#), Round::Unknown(_)));
         assert!(matches!(kind(r#"{"resultType":"input_required"}"#), Round::Unknown(_)));
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Deliberately absent: which servers there are, and what is done with their tools.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    CallError, Connection,
+    CallError, ConnectError, Connection,
     event::{EventReceiver, EventSender, Exit, events},
-    spec::{ConnectionOptions, ServerSpec},
+    spec::{ConnectionOptions, Remembered, ServerSpec},
 };
 
 /// How often in a row a server may crash before it is left alone.
@@ -77,7 +78,19 @@ impl ServerState {
 enum Command {
     Enable(bool),
     Restart,
-    Replace(Box<(ServerSpec, ConnectionOptions)>),
+}
+
+/// Says how a server is started, each time that it is: what it is told may have changed since the last time.
+pub type Launch =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<(ServerSpec, ConnectionOptions), NotLaunched>> + Send + Sync>;
+
+/// Nothing is started, because something is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotLaunched {
+    /// What is missing.
+    pub what: String,
+    /// What to do.
+    pub todo: String,
 }
 
 /// Keeps one server alive. Dropping it ends the server.
@@ -90,10 +103,16 @@ pub struct Supervisor {
 impl Supervisor {
     /// Starts to keep a server; nothing is spawned while it is not enabled. The receiver tells what happens over all its lives.
     pub fn start(spec: ServerSpec, options: ConnectionOptions, enabled: bool) -> (Self, EventReceiver) {
+        let same = (spec, options);
+        Self::launch(Arc::new(move || Box::pin(std::future::ready(Ok(same.clone())))), enabled)
+    }
+
+    /// The same, with how it is started asked anew each time.
+    pub fn launch(launch: Launch, enabled: bool) -> (Self, EventReceiver) {
         let (sender, receiver) = events();
         let (commands, orders) = mpsc::unbounded_channel();
         let (told, state) = watch::channel(if enabled { ServerState::Starting } else { ServerState::Off });
-        let keeper = Keeper { spec, options, events: sender, orders, told, enabled, crashes: 0 };
+        let keeper = Keeper { launch, remembered: None, events: sender, orders, told, enabled, crashes: 0 };
         let task = tokio::spawn(keeper.keep());
         (Self { commands, state, task }, receiver)
     }
@@ -137,11 +156,6 @@ impl Supervisor {
         self.order(Command::Restart);
     }
 
-    /// Changes how the server is started; one that runs is started again.
-    pub fn replace(&self, spec: ServerSpec, options: ConnectionOptions) {
-        self.order(Command::Replace(Box::new((spec, options))));
-    }
-
     /// Ends the server and waits until all of it is gone.
     pub async fn end(self) {
         let Self { commands, state, task } = self;
@@ -156,8 +170,9 @@ impl Supervisor {
 }
 
 struct Keeper {
-    spec: ServerSpec,
-    options: ConnectionOptions,
+    launch: Launch,
+    /// What the last life found out for the next one.
+    remembered: Option<Found>,
     events: EventSender,
     orders: mpsc::UnboundedReceiver<Command>,
     told: watch::Sender<ServerState>,
@@ -192,11 +207,18 @@ impl Keeper {
 
     /// One life of the server, from start to end.
     async fn live(&mut self) -> Next {
-        let opening = Connection::open(&self.spec, &self.options, self.events.clone());
+        let opening = open(&self.launch, self.remembered.clone(), self.events.clone());
         let opened = tokio::select! {
             opened = opening => opened,
             // Dropping the opening ends what it started.
             order = change(&mut self.orders, self.enabled) => return self.obey_or_end(order),
+        };
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(NotLaunched { what, todo }) => {
+                self.tell(ServerState::Failed { what, todo });
+                return Next::Rest;
+            }
         };
         let connection = match opened {
             Ok(connection) => connection,
@@ -206,9 +228,7 @@ impl Keeper {
                 return Next::Rest;
             }
         };
-        if let Some(remember) = connection.greeting().remember {
-            self.options.remembered = Some(remember);
-        }
+        self.remembered = Some(Found(connection.greeting().remember.clone()));
         let born = tokio::time::Instant::now();
         self.tell(ServerState::Ready { connection: connection.clone() });
         tokio::select! {
@@ -255,7 +275,6 @@ impl Keeper {
         match order {
             Command::Enable(enabled) => self.enabled = enabled,
             Command::Restart => {}
-            Command::Replace(changed) => (self.spec, self.options) = *changed,
         }
         self.crashes = 0;
         if self.enabled {
@@ -270,6 +289,22 @@ impl Keeper {
     fn tell(&self, state: ServerState) {
         self.told.send_replace(state);
     }
+}
+
+/// What a life of the server remembered, or that there was nothing to remember.
+#[derive(Clone)]
+struct Found(Option<Remembered>);
+
+async fn open(
+    launch: &Launch,
+    remembered: Option<Found>,
+    events: EventSender,
+) -> Result<Result<Connection, ConnectError>, NotLaunched> {
+    let (spec, mut options) = launch().await?;
+    if let Some(Found(remembered)) = remembered {
+        options.remembered = remembered;
+    }
+    Ok(Box::pin(Connection::open(&spec, &options, events)).await)
 }
 
 /// The next order that changes something: turning on what is on does not start it again.

@@ -5,6 +5,7 @@ mod child;
 mod duties;
 mod opening;
 mod stream;
+mod tasks;
 
 use std::{collections::VecDeque, time::Duration};
 

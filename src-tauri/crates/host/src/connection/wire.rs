@@ -11,6 +11,7 @@ use std::{
     },
 };
 
+use bytestring::ByteString;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{mpsc, oneshot},
@@ -184,6 +185,18 @@ impl Wire {
         (id, answer)
     }
 
+    /// Sends a request whose answer nobody waits for, without waiting for anything.
+    pub(super) fn request_unheard(&self, method: &'static str, params: RawJson) {
+        let (reply, _nobody) = oneshot::channel();
+        let id = FIRST_OWN_ID + self.own_requests.fetch_add(1, Ordering::Relaxed);
+        self.expect(id, Waiting { method: method.to_owned(), reply, through_rmcp: false, progress: None });
+        let request =
+            Message::Request { id: Id::Number(id), method: method.to_owned(), params: Some(params) };
+        if self.queue(request).is_err() {
+            self.events.defect(format!("The server does not read its input; {method} was not sent."));
+        }
+    }
+
     /// Notes that rmcp sends a request now.
     pub(super) fn expect_through_rmcp(
         &self,
@@ -310,7 +323,7 @@ impl Wire {
     async fn take_line(self: &Arc<Self>, line: ReadLine) {
         let (length, whole) = (line.length, line.is_whole());
         let text = match String::from_utf8(line.bytes) {
-            Ok(text) => text,
+            Ok(text) => ByteString::from(text),
             Err(error) => {
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 self.not_utf8.fetch_add(1, Ordering::Relaxed);
@@ -319,7 +332,7 @@ impl Wire {
                         "A line of {length} bytes is not UTF-8; what could not be read became U+FFFD."
                     ));
                 }
-                text
+                text.into()
             }
         };
         if text.trim().is_empty() {
@@ -330,12 +343,12 @@ impl Wire {
     }
 
     /// Takes what came by other ways than a stream of lines.
-    pub(super) async fn take_sorted(self: &Arc<Self>, sorted: Sorted, text: String) {
+    pub(super) async fn take_sorted(self: &Arc<Self>, sorted: Sorted, text: ByteString) {
         let length = text.len();
         self.take(sorted, text, length).await;
     }
 
-    async fn take(self: &Arc<Self>, sorted: Sorted, text: String, length: usize) {
+    async fn take(self: &Arc<Self>, sorted: Sorted, text: ByteString, length: usize) {
         match sorted {
             Sorted::Messages(messages) => {
                 let title = messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", ");
@@ -345,8 +358,6 @@ impl Wire {
                     text: cut(&text),
                     bytes: length,
                 });
-                // The parts hold their own copies; a big line need not stay while they are handed on.
-                drop(text);
                 for message in messages {
                     self.take_message(message).await;
                 }
@@ -539,7 +550,7 @@ impl Wire {
     }
 }
 
-fn too_long(start: &str, length: usize) -> Sorted {
+fn too_long(start: &ByteString, length: usize) -> Sorted {
     match sort(start) {
         Sorted::Broken { ids, .. } => Sorted::Broken {
             why: format!("it has {length} bytes, more than the {MAX_LINE} that are read"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use usher_engine::contract::{Check, Finding, Judgement, Level};
-use usher_protocol::model::Tool;
+use usher_protocol::{RawJson, model::Tool};
 
 /// What was found of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,6 +22,34 @@ pub struct Report {
     pub declared: Vec<Tool>,
     /// Each tool.
     pub tools: Vec<ToolReport>,
+    /// Whether it was stopped before all of them were checked.
+    pub stopped: bool,
+    /// What was looked at; findings name it by its place.
+    #[serde(skip)]
+    pub evidence: Vec<Evidence>,
+}
+
+/// Something that was looked at, as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is, for people.
+    pub title: String,
+    /// The arguments of the call, if it was one.
+    pub arguments: Option<RawJson>,
+    /// The declaration, the result or the error; its start, if it is very long.
+    pub text: String,
+    /// Its whole length in bytes.
+    pub bytes: usize,
+}
+
+impl Evidence {
+    /// The longest text that is kept of one answer, in bytes.
+    const LONGEST: usize = 256 << 10;
+
+    pub(super) fn of(title: String, arguments: Option<&RawJson>, text: &str) -> Self {
+        let kept = text[..text.floor_char_boundary(Self::LONGEST)].to_owned();
+        Self { title, arguments: arguments.cloned(), text: kept, bytes: text.len() }
+    }
 }
 
 /// What was found of one tool.

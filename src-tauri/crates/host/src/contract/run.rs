@@ -1,11 +1,11 @@
 //! One check of one server: its connection, what holds for the server as a whole, and a call with everything that can come of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 use usher_engine::{
     Extensions,
-    contract::{Case, Check, Judgement, Level, Wire, outputs},
+    contract::{Case, Check, Finding, Judgement, Level, Wire, outputs},
 };
 use usher_protocol::{
     RawJson, Revision, Rule, UI_EXTENSION,
@@ -14,7 +14,7 @@ use usher_protocol::{
     model::{CallOutcome, Selector, Tool},
 };
 
-use super::{CheckOptions, Report, ToolReport, Verdict};
+use super::{CheckOptions, Evidence, Progress, Report, ToolReport, Verdict};
 use crate::connection::{
     CallError, CallOptions, ConnectError, Connection, ConnectionEvent, Oddities, ServerSpec, events,
 };
@@ -29,20 +29,35 @@ const NO_REVISION: &str = "1999-12-31";
 const NO_METHOD: &str = "usher/no-such-method";
 
 pub(super) struct Run<'a> {
-    spec: &'a ServerSpec,
+    pub(super) spec: &'a ServerSpec,
     pub(super) options: &'a CheckOptions,
-    connection: Connection,
+    pub(super) connection: Connection,
     restarts: u32,
     before: Oddities,
     /// What concerns no tool alone.
     pub(super) whole: Judgement,
     pub(super) calls: u32,
+    /// What was looked at.
+    evidence: Vec<Evidence>,
+    /// Whether a call was cancelled to see what comes.
+    pub(super) is_cancel_tried: bool,
+    /// Answers to cancelled calls that were found already.
+    pub(super) late: u64,
 }
 
 /// What came of a call.
 pub(super) enum Came {
     Result(Box<CallOutcome>),
     Refused { code: i64, message: String },
+}
+
+/// A call that was answered.
+pub(super) struct Answered {
+    pub(super) came: Came,
+    /// Which evidence it is.
+    pub(super) evidence: u32,
+    /// How long it took.
+    pub(super) took: Duration,
 }
 
 /// Why a tool is not called again, for people.
@@ -53,7 +68,18 @@ impl<'a> Run<'a> {
         let mut whole = Judgement::default();
         let connection = connect(spec, options, &mut whole).await?;
         let before = Oddities::default();
-        Ok(Self { spec, options, connection, restarts: 0, before, whole, calls: 0 })
+        Ok(Self {
+            spec,
+            options,
+            connection,
+            restarts: 0,
+            before,
+            whole,
+            calls: 0,
+            evidence: Vec::new(),
+            is_cancel_tried: false,
+            late: 0,
+        })
     }
 
     pub(super) async fn check(mut self) -> Result<Report, ConnectError> {
@@ -82,7 +108,15 @@ impl<'a> Run<'a> {
             whole: Verdict::list(&whole_checks(self.spec, greeting.revision), self.whole),
             declared,
             tools,
+            stopped: self.options.stop.is_cancelled(),
+            evidence: self.evidence,
         })
+    }
+
+    /// Keeps what was looked at.
+    pub(super) fn keep(&mut self, title: String, arguments: Option<&RawJson>, text: &str) -> u32 {
+        self.evidence.push(Evidence::of(title, arguments, text));
+        u32::try_from(self.evidence.len() - 1).unwrap_or(u32::MAX)
     }
 
     async fn tools(
@@ -98,6 +132,8 @@ impl<'a> Run<'a> {
             // Without variants it is not declared for anybody (S01); anything else is no declaration at all.
             let check = if refused.rule.is_some() { Check::Server(Rule::S01) } else { Check::Wire(Wire::W7) };
             judgement.find(check, Level::Broken, Case::Declaration, refused.rule, &refused.why);
+            let seen = self.keep(format!("declaration of {}", refused.name), None, refused.raw.get());
+            let judgement = judgement.seen_in(seen);
             reports.push(ToolReport {
                 name: refused.name.clone(),
                 calls: 0,
@@ -107,7 +143,14 @@ impl<'a> Run<'a> {
             });
         }
         let listed: Vec<Tool> = page.tools.into_iter().filter(|it| wanted(&it.name)).collect();
-        for tool in listed {
+        let of = listed.len();
+        for (done, tool) in listed.into_iter().enumerate() {
+            if self.options.stop.is_cancelled() {
+                break;
+            }
+            if let Some(tell) = &self.options.progress {
+                tell(Progress { done, of, tool: tool.name.clone() });
+            }
             let earlier = earlier.as_ref().and_then(|it| it.get(&tool.name));
             let of_tool: Vec<WireDiagnostic> =
                 told.iter().filter(|it| it.tool.as_deref() == Some(&tool.name)).cloned().collect();
@@ -150,8 +193,9 @@ impl<'a> Run<'a> {
         tool: &Tool,
         arguments: &RawJson,
         requested: Option<&[Selector]>,
+        case: Case,
         earlier: bool,
-    ) -> Result<Came, Stop> {
+    ) -> Result<Answered, Stop> {
         let connection = if earlier { self.under_earlier() } else { Some(self.connection.clone()) };
         let connection = connection.ok_or_else(|| Stop("the earlier revision is gone".to_owned()))?;
         self.calls += 1;
@@ -162,14 +206,24 @@ impl<'a> Run<'a> {
         };
         let options = CallOptions {
             progress: None,
-            cancel: CancellationToken::new(),
+            cancel: self.options.stop.child_token(),
             timeout: Some(self.options.timeout),
         };
-        let decoded = match connection.call(&request, options).await {
-            Ok(result) => decode_outcome(connection.revision(), &result).map_err(CallError::from),
-            Err(error) => Err(error),
-        };
         let name = &tool.name;
+        let title = format!("{} of {name}", case.name());
+        let start = Instant::now();
+        let answer = connection.call(&request, options).await;
+        let took = start.elapsed();
+        let (decoded, evidence) = match answer {
+            Ok(result) => {
+                let evidence = self.keep(title, Some(arguments), result.get());
+                (decode_outcome(connection.revision(), &result).map_err(CallError::from), evidence)
+            }
+            Err(error) => {
+                let evidence = self.keep(title, Some(arguments), &error_text(&error));
+                (Err(error), evidence)
+            }
+        };
         match decoded {
             Ok((outcome, told)) => {
                 self.whole.look(Check::Wire(Wire::W3));
@@ -177,20 +231,22 @@ impl<'a> Run<'a> {
                 // What has a rule is found again by routing.
                 for it in told.iter().filter(|it| it.rule.is_none()) {
                     let text = format!("{name}: {}", it.message);
-                    self.whole.find(Check::Wire(Wire::W7), Level::Broken, Case::Normal, None, text);
+                    let found =
+                        Finding::of(Check::Wire(Wire::W7), Level::Broken, case, text).at(&*it.pointer);
+                    self.whole.put(Finding { evidence: Some(evidence), ..found });
                 }
-                Ok(Came::Result(Box::new(outcome)))
+                Ok(Answered { came: Came::Result(Box::new(outcome)), evidence, took })
             }
             Err(CallError::Server { code, message, .. }) => {
                 self.whole.look(Check::Wire(Wire::W3));
-                Ok(Came::Refused { code, message })
+                Ok(Answered { came: Came::Refused { code, message }, evidence, took })
             }
-            Err(error) => Err(self.stopped(name, error).await),
+            Err(error) => Err(self.stopped(name, error, evidence).await),
         }
     }
 
     /// Notes what a call without a usable answer says of the server.
-    async fn stopped(&mut self, name: &str, error: CallError) -> Stop {
+    async fn stopped(&mut self, name: &str, error: CallError, evidence: u32) -> Stop {
         let found = match &error {
             CallError::Shape(_) => Some((Wire::W7, error.to_string())),
             CallError::TimedOut { .. } => {
@@ -205,6 +261,7 @@ impl<'a> Run<'a> {
             CallError::Unreadable { .. } => Some((Wire::W7, error.to_string())),
             CallError::Server { .. }
             | CallError::Cancelled
+            | CallError::TaskCancelled { .. }
             | CallError::Unanswered { .. }
             | CallError::Endless { .. }
             | CallError::NotConnected { .. }
@@ -213,7 +270,8 @@ impl<'a> Run<'a> {
         };
         if let Some((check, text)) = found {
             let text = format!("{name}: {text}");
-            self.whole.find(Check::Wire(check), Level::Broken, Case::Process, None, text);
+            let found = Finding::of(Check::Wire(check), Level::Broken, Case::Process, text);
+            self.whole.put(Finding { evidence: Some(evidence), ..found });
         }
         let mut why = error.to_string();
         if matches!(error, CallError::Closed { .. })
@@ -311,10 +369,10 @@ impl<'a> Run<'a> {
     fn stream(&mut self) {
         self.count();
         let seen = self.before;
-        if seen.unasked > 0 {
+        let unasked = seen.unasked.saturating_sub(self.late);
+        if unasked > 0 {
             let text = format!(
-                "{} answers came for requests that were not under way: twice, or after they were cancelled",
-                seen.unasked
+                "{unasked} answers came for requests that were not under way: twice, or after they were cancelled"
             );
             self.whole.find(Check::Wire(Wire::W5), Level::Advice, Case::Process, None, text);
         }
@@ -334,6 +392,17 @@ impl<'a> Run<'a> {
             }
         }
         self.whole.look(Check::Wire(Wire::W4));
+    }
+}
+
+/// An error as the bytes that came, where there are some, or else in words.
+fn error_text(error: &CallError) -> String {
+    match error {
+        CallError::Server { code, message, data } => {
+            let error = ErrorObject { code: *code, message: message.clone(), data: data.clone() };
+            serde_json::to_string(&error).unwrap_or_default()
+        }
+        other => other.to_string(),
     }
 }
 
@@ -357,9 +426,9 @@ async fn connect(
 
 /// What holds for a server as a whole.
 fn whole_checks(spec: &ServerSpec, revision: Revision) -> Vec<Check> {
-    use Wire::{W1, W2, W3, W4, W6, W7};
+    use Wire::{W1, W2, W3, W4, W5, W6, W7};
     let stdio: &[Wire] = match spec {
-        ServerSpec::Stdio(_) => &[W1, W2, W3, W4, W6, W7],
+        ServerSpec::Stdio(_) => &[W1, W2, W3, W4, W5, W6, W7],
         ServerSpec::Http(_) => &[W3, W6, W7],
     };
     let s13 = revision.has_request_meta().then_some(Check::Server(Rule::S13));

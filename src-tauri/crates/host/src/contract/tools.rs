@@ -2,7 +2,7 @@
 
 use usher_engine::{
     contract::{
-        Case, Check, Judgement, Legacy, Level, Wire, arguments,
+        Case, Check, Finding, Judgement, Legacy, Level, Wire, arguments,
         legacy::{self, output_schema},
         outputs::{self, Asked},
     },
@@ -17,7 +17,7 @@ use usher_protocol::{
 
 use super::{
     Given, ToolReport, Verdict,
-    run::{Came, Run, Stop, tool_checks},
+    run::{Answered, Came, Run, Stop, tool_checks},
 };
 
 /// One tool under check.
@@ -47,19 +47,24 @@ impl Run<'_> {
         let mut subject = Subject { tool, given, judgement: Judgement::default(), notes: Vec::new() };
         for it in told.iter().filter(|it| it.rule.is_none()) {
             let w7 = Check::Wire(Wire::W7);
-            subject.judgement.find(w7, Level::Broken, Case::Declaration, None, &it.message);
+            subject.judgement.put(Finding::of(w7, Level::Broken, Case::Declaration, &it.message));
         }
         let has_variants = self.revision().has_output_variants();
         let usable = if has_variants {
             subject.judgement.add(outputs::declaration(tool, &self.negotiated(), told));
             if let Some(earlier) = earlier {
-                subject.judgement.add(outputs::projected_declaration(tool, earlier));
+                let title = format!("declaration of {} under the earlier revision", tool.name);
+                let seen = self.keep(title, None, earlier.raw.get());
+                subject.judgement.add(outputs::projected_declaration(tool, earlier).seen_in(seen));
             }
             declaration::check(tool, &self.negotiated()).map(|it| it.variants)
         } else {
             subject.judgement.add(legacy::declaration(tool));
             Ok(Vec::new())
         };
+        let declaration = self.keep(format!("declaration of {}", tool.name), None, tool.raw.get());
+        let judged = std::mem::take(&mut subject.judgement);
+        subject.judgement = judged.seen_in(declaration);
         let calls = self.calls;
         let plan = match &usable {
             Ok(_) => self.plan(&mut subject).await,
@@ -129,7 +134,7 @@ impl Run<'_> {
         earlier: Option<&Tool>,
     ) -> Result<(), Stop> {
         let mut schemas = SchemaCache::default();
-        let fallback = self.outputs(subject, &mut schemas, Case::Fallback, &plan.normal, None).await?;
+        let (fallback, _) = self.outputs(subject, &mut schemas, Case::Fallback, &plan.normal, None).await?;
         match &fallback {
             Came::Result(it) if !it.is_error => {}
             Came::Result(it) => subject.notes.push(format!("the normal call failed: {}", said(it))),
@@ -143,19 +148,20 @@ impl Run<'_> {
             selections.push(all);
         }
         for requested in selections {
-            let came =
+            let (came, evidence) =
                 self.outputs(subject, &mut schemas, Case::Normal, &plan.normal, Some(requested)).await?;
             if let (Came::Refused { code, message }, true) = (&came, is_answered) {
                 let names: Vec<String> = requested.iter().map(ToString::to_string).collect();
                 let text = format!("{} is declared, and was refused: {message} ({code})", names.join(", "));
-                subject.judgement.find(Check::Server(Rule::S04), Level::Broken, Case::Normal, None, text);
+                let found = Finding::of(Check::Server(Rule::S04), Level::Broken, Case::Normal, text);
+                subject.judgement.put(Finding { evidence: Some(evidence), ..found });
             }
         }
         if let Some(empty) = &plan.empty {
             self.outputs(subject, &mut schemas, Case::Empty, empty, Some(all)).await?;
         }
         if let Some(failing) = &plan.failing {
-            let came = self.outputs(subject, &mut schemas, Case::Failing, failing, Some(all)).await?;
+            let (came, _) = self.outputs(subject, &mut schemas, Case::Failing, failing, Some(all)).await?;
             match came {
                 Came::Result(it) if !it.is_error => {
                     subject.notes.push("the call that should fail did not".to_owned())
@@ -179,8 +185,12 @@ impl Run<'_> {
         case: Case,
         arguments: &RawJson,
         requested: Option<&[Selector]>,
-    ) -> Result<Came, Stop> {
-        let came = self.call(subject.tool, arguments, requested, false).await?;
+    ) -> Result<(Came, u32), Stop> {
+        let Answered { came, evidence, took } =
+            self.call(subject.tool, arguments, requested, case, false).await?;
+        if case == Case::Fallback {
+            self.cancel_one(subject.tool, arguments, took).await;
+        }
         if let Came::Result(outcome) = &came {
             let negotiated = self.negotiated();
             let case = if outcome.is_error { Case::Failing } else { case };
@@ -191,9 +201,9 @@ impl Run<'_> {
                 negotiated: &negotiated,
                 case,
             };
-            subject.judgement.add(outputs::result(asked, outcome, schemas));
+            subject.judgement.add(outputs::result(asked, outcome, schemas).seen_in(evidence));
         }
-        Ok(came)
+        Ok((came, evidence))
     }
 
     /// Makes selections that must be refused (S06).
@@ -218,11 +228,13 @@ impl Run<'_> {
                 ("assistant/content twice".to_owned(), twice),
             ]);
         for (what, requested) in wrong {
-            let came = match self.call(subject.tool, arguments, Some(&requested), false).await? {
+            let Answered { came, evidence, .. } =
+                self.call(subject.tool, arguments, Some(&requested), Case::Refusal, false).await?;
+            let came = match came {
                 Came::Result(_) => Ok(()),
                 Came::Refused { code, message } => Err((code, message)),
             };
-            subject.judgement.add(outputs::refusal(&what, &came));
+            subject.judgement.add(outputs::refusal(&what, &came).seen_in(evidence));
         }
         Ok(())
     }
@@ -237,8 +249,11 @@ impl Run<'_> {
         for arguments in
             [Some(&plan.normal), plan.empty.as_ref(), plan.failing.as_ref()].into_iter().flatten()
         {
-            if let Came::Result(outcome) = self.call(earlier, arguments, None, true).await? {
-                subject.judgement.add(outputs::projected_result(&outcome, schema.as_ref()));
+            let Answered { came, evidence, .. } =
+                self.call(earlier, arguments, None, Case::Projection, true).await?;
+            if let Came::Result(outcome) = came {
+                let found = outputs::projected_result(&outcome, schema.as_ref());
+                subject.judgement.add(found.seen_in(evidence));
             }
         }
         Ok(())
@@ -250,6 +265,7 @@ impl Run<'_> {
         let is_envelope = subject.judgement.finds(Check::Legacy(Legacy::L7));
         let schema = output_schema(tool).filter(|_| !is_envelope).map(Compiled::new);
         let mut values = Vec::new();
+        let mut last = 0;
         let cases = [
             (Case::Normal, Some(&plan.normal)),
             (Case::Empty, plan.empty.as_ref()),
@@ -257,21 +273,26 @@ impl Run<'_> {
         ];
         for (case, arguments) in cases {
             let Some(arguments) = arguments else { continue };
-            match self.call(tool, arguments, None, false).await? {
+            let Answered { came, evidence, took } = self.call(tool, arguments, None, case, false).await?;
+            last = evidence;
+            if case == Case::Normal {
+                self.cancel_one(tool, arguments, took).await;
+            }
+            match came {
                 Came::Result(outcome) => {
                     let case = classify(case, &outcome, subject);
-                    subject.judgement.add(legacy::result(case, &outcome, schema.as_ref()));
+                    subject.judgement.add(legacy::result(case, &outcome, schema.as_ref()).seen_in(evidence));
                     if let OutcomeBody::Legacy { structured: Some(value), .. } = &outcome.body {
                         values.push((case, value.clone()));
                     }
                 }
                 Came::Refused { code, message } => {
                     let fits = arguments::fits(tool, arguments);
-                    subject.judgement.add(legacy::refusal(case, code, &message, fits));
+                    subject.judgement.add(legacy::refusal(case, code, &message, fits).seen_in(evidence));
                 }
             }
         }
-        subject.judgement.add(legacy::stable(&values));
+        subject.judgement.add(legacy::stable(&values).seen_in(last));
         Ok(())
     }
 }

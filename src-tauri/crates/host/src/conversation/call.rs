@@ -2,7 +2,10 @@
 //!
 //! Every caller comes this way: the model, a script, a View and the user. Each step leaves its fact in the ledger.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -53,6 +56,8 @@ pub struct CallEnd {
     pub payloads: Vec<Payload>,
     /// The result as it was read, if one came.
     pub outcome: Option<CallOutcome>,
+    /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
+    pub routed_in: Option<Duration>,
 }
 
 impl CallEnd {
@@ -96,6 +101,7 @@ pub(super) struct Landed {
     pub(super) outcome: CallOutcome,
     pub(super) routing: Routing,
     pub(super) verdicts: Vec<Option<Verdict>>,
+    routed_in: Duration,
 }
 
 impl Host {
@@ -107,16 +113,16 @@ impl Host {
         let end = self.attempt(live, &order, &mut call).await;
         live.with(|it| it.cancels.remove(&call.id));
         call.ended_ms = Some(self.now_ms());
-        let (payloads, outcome) = match end {
+        let (payloads, outcome, routed_in) = match end {
             Ok(landed) => {
                 call.state = end_state(&landed.outcome);
                 let payloads = self.settle(live, &mut call, &landed).await;
-                (payloads, Some(landed.outcome))
+                (payloads, Some(landed.outcome), Some(landed.routed_in))
             }
             Err(stop) => {
                 (call.state, call.told) = (stop.state, stop.told);
                 self.record(live, Some(&call.id), stop.entry);
-                (Vec::new(), None)
+                (Vec::new(), None, None)
             }
         };
         if matches!((&call.state, &call.told), (CallState::Failed { .. }, Told::Notice(_) | Told::Outputs)) {
@@ -128,7 +134,7 @@ impl Host {
         self.keep_call(live, &call).await;
         live.with(State::forget_view_calls);
         self.tell_view(&call).await;
-        CallEnd { record: call, payloads, outcome }
+        CallEnd { record: call, payloads, outcome, routed_in }
     }
 
     /// What a result of an earlier revision would bring the model if the model had called, in a mode (rule H29).
@@ -230,6 +236,7 @@ impl Host {
         self.record_view(live, call, &tool);
         // What is asked for is shown while the call runs, and so is its View.
         self.keep_call(live, call).await;
+        let sent = Instant::now();
         let raw = self.send_call(live, order, call, &connection, &selection).await?;
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
@@ -246,7 +253,7 @@ impl Host {
         let input = RoutingInput { selection: &selection, negotiated: &extensions, has_view, legacy };
         let routing = routing::route(input, &outcome);
         let verdicts = self.validate(&server, &tool, &outcome, &routing).await;
-        Ok(Landed { tool, outcome, routing, verdicts })
+        Ok(Landed { tool, outcome, routing, verdicts, routed_in: sent.elapsed() })
     }
 
     /// Finds the server and waits until it is connected.

@@ -5,7 +5,10 @@
 
 use usher_engine::{Consumer, ledger::LedgerEntry};
 
-use super::{Host, HostError, HostEvent, ItemBody, live::Live};
+use super::{
+    Host, HostError, HostEvent, ItemBody,
+    live::{Live, is_of_user},
+};
 
 impl Host {
     /// Takes out of the model's context what the user or a View put there: the user's own action, recorded as such (H25).
@@ -25,14 +28,22 @@ impl Host {
     pub(super) fn close_door(&self, live: &Live, item_id: &str, why: &str) -> bool {
         let closed = live.with(|it| {
             let at = it.items.iter().position(|item| item.id == item_id)?;
-            let ItemBody::Door(door) = it.items[at].body.clone() else { return None };
+            let door = match &it.items[at].body {
+                ItemBody::Door(door) => (door.label.clone(), Some(door.call_id.clone())),
+                ItemBody::Brought(brought) if !is_of_user(&it.items[at].body) => (brought.label(), None),
+                ItemBody::User
+                | ItemBody::Brought(_)
+                | ItemBody::Assistant(_)
+                | ItemBody::Call { .. }
+                | ItemBody::Note => return None,
+            };
             it.items.remove(at);
             Some(door)
         });
-        let Some(door) = closed else { return false };
+        let Some((what, call_id)) = closed else { return false };
         self.keep_writing(self.store().delete_item(item_id.to_owned()));
-        let entry = LedgerEntry::DoorClosed { from: Consumer::Model, what: door.label, why: why.to_owned() };
-        self.record(live, Some(&door.call_id), entry);
+        let entry = LedgerEntry::DoorClosed { from: Consumer::Model, what, why: why.to_owned() };
+        self.record(live, call_id.as_deref(), entry);
         self.tell(HostEvent::ItemRemoved { conversation_id: live.id.clone(), item_id: item_id.to_owned() });
         true
     }

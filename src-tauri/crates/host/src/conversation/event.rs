@@ -79,6 +79,17 @@ pub enum HostEvent {
     },
     /// The list of models changed.
     Models(Vec<ModelEntry>),
+    /// A server says that its prompts are others now.
+    PromptsChanged(String),
+    /// A server says that its resources are others now.
+    ResourcesChanged(String),
+    /// A resource that was subscribed to has another content now.
+    ResourceUpdated {
+        /// The server.
+        server_id: String,
+        /// The resource.
+        uri: String,
+    },
     /// A server asks the person something.
     Question(Box<QuestionRecord>),
     /// A question no longer waits: it was answered, or taken back.
@@ -235,6 +246,8 @@ pub struct ExchangeRecord {
     pub measure: Measure,
     /// Bytes by source, in the order of the body.
     pub share: Vec<Share>,
+    /// The server that asked the model, if it was none of the conversation's own requests.
+    pub asked_by: Option<String>,
 }
 
 /// The size of a request beside what it could be.

@@ -12,12 +12,12 @@ use usher_protocol::{
 };
 
 use super::{
-    Answer, CallRecord, CallState, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, SourceKind, SpanRecord,
-    Told, live::Live,
+    Answer, BroughtKind, BroughtRecord, CallRecord, CallState, DoorKind, DoorRecord, Host, ItemBody,
+    ItemRecord, SourceKind, SpanRecord, Told, live::Live,
 };
 use crate::model::{
-    Arguments, AssistantMessage, AssistantOutput, Door, HistoryItem, HostText, ModelToolResult, Origin,
-    Source as Said, Span, ToolCall, UserMessage,
+    Arguments, AssistantMessage, AssistantOutput, BroughtMessage, Door, HistoryItem, HostText,
+    ModelToolResult, Origin, Source as Said, Span, ToolCall, UserMessage,
 };
 
 impl Host {
@@ -35,6 +35,7 @@ impl Host {
                 ItemBody::User => history.push(user(&item, Door::Typed)),
                 ItemBody::Assistant(answer) => history.push(assistant(&item, answer)),
                 ItemBody::Door(door) => history.push(user(&item, door_of(door))),
+                ItemBody::Brought(brought) => history.extend(self.brought(&item.id, brought).await),
                 ItemBody::Note => {}
                 ItemBody::Call { call_id } => {
                     if let Some(call) = calls.get(call_id).filter(|it| it.model_call.is_some()) {
@@ -44,6 +45,22 @@ impl Host {
             }
         }
         history
+    }
+
+    /// The messages of a prompt, or an attached resource.
+    async fn brought(&self, item_id: &str, brought: &BroughtRecord) -> Vec<HistoryItem> {
+        let server = brought.server_name.as_str().into();
+        let door = match &brought.what {
+            BroughtKind::Prompt { name, .. } => Door::Prompt { server, name: name.as_str().into() },
+            BroughtKind::Resource { uri } => Door::Resource { server, uri: uri.as_str().into() },
+        };
+        let mut messages = Vec::new();
+        for part in &brought.messages {
+            let Ok(blocks) = self.blocks(&part.handle).await else { continue };
+            let message = BroughtMessage::new(item_id, door.clone(), part.by_assistant, &blocks);
+            messages.extend(message.map(HistoryItem::Brought));
+        }
+        messages
     }
 
     /// What the model reads of a call. Calls that have ended are read from disk once.
@@ -210,6 +227,16 @@ pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
         Said::User { item_id, door: Door::ViewContext { .. } } => {
             (SourceKind::Results, "kept as context by a View".to_owned(), Some(item_id.to_string()))
         }
+        Said::User { item_id, door: Door::Prompt { server, name } } => (
+            SourceKind::Messages,
+            format!("the prompt {name} of {server}, sent by you"),
+            Some(item_id.to_string()),
+        ),
+        Said::User { item_id, door: Door::Resource { server, uri } } => (
+            SourceKind::Results,
+            format!("the resource {uri} of {server}, attached by you"),
+            Some(item_id.to_string()),
+        ),
         Said::Assistant { item_id } => {
             (SourceKind::Messages, "the model's own words".to_owned(), Some(item_id.to_string()))
         }
@@ -240,5 +267,6 @@ fn origin_name(origin: &Origin) -> String {
         Origin::Script => "what the script returned and printed,".to_owned(),
         Origin::ArgumentErrors => "what is wrong with the arguments".to_owned(),
         Origin::ProtocolError => "the server's error".to_owned(),
+        Origin::Brought { block } => format!("block {block}"),
     }
 }

@@ -12,9 +12,9 @@ use usher_engine::{Consumer, Mode, ledger::LedgerEntry};
 use usher_protocol::model::Selector;
 
 use super::{
-    AnswerState, ApprovalChoice, CallRecord, CallState, DoorRecord, ExchangeRecord, Host, HostError,
-    HostEvent, ItemBody, ItemRecord, LedgerRecord, Summary, Told, TurnState, event::Share, lock,
-    models::DEMO_MODEL,
+    AnswerState, ApprovalChoice, BroughtKind, BroughtRecord, CallRecord, CallState, DoorRecord,
+    ExchangeRecord, Host, HostError, HostEvent, ItemBody, ItemRecord, LedgerRecord, Summary, Told, TurnState,
+    event::Share, lock, models::DEMO_MODEL,
 };
 use crate::{
     model::ModelToolResult,
@@ -340,10 +340,11 @@ impl Host {
         let item = self.new_item(live, body, text);
         let streaming = matches!(&item.body, ItemBody::Assistant(it) if it.state == AnswerState::Streaming);
         // A user's words that could not be kept stay in the composer; anything else is kept in memory until the disk takes it.
-        let store = if item.body == ItemBody::User { self.store().refusing() } else { self.store().clone() };
+        let by_user = is_of_user(&item.body);
+        let store = if by_user { self.store().refusing() } else { self.store().clone() };
         let written = store.put_item(item_row(&live.id, &item, streaming)).await;
         match written {
-            Err(error) if item.body == ItemBody::User => return Err(error.into()),
+            Err(error) if by_user => return Err(error.into()),
             Err(_) | Ok(()) => {}
         }
         live.with(|it| {
@@ -365,7 +366,11 @@ impl Host {
     pub(super) fn show_item(&self, live: &Live, item: &ItemRecord) {
         let call = match &item.body {
             ItemBody::Call { call_id } => live.with(|it| it.calls.get(call_id).cloned()).map(Box::new),
-            ItemBody::User | ItemBody::Assistant(_) | ItemBody::Door(_) | ItemBody::Note => None,
+            ItemBody::User
+            | ItemBody::Assistant(_)
+            | ItemBody::Door(_)
+            | ItemBody::Brought(_)
+            | ItemBody::Note => None,
         };
         self.tell(HostEvent::Item { conversation_id: live.id.clone(), item: item.clone(), call });
     }
@@ -558,7 +563,16 @@ impl State {
 }
 
 fn is_message(body: &ItemBody) -> bool {
-    matches!(body, ItemBody::User | ItemBody::Assistant(_))
+    matches!(body, ItemBody::Assistant(_)) || is_of_user(body)
+}
+
+/// Whether it is what the user said: typed, or a prompt that they chose and sent.
+pub(super) fn is_of_user(body: &ItemBody) -> bool {
+    match body {
+        ItemBody::User => true,
+        ItemBody::Brought(it) => matches!(it.what, BroughtKind::Prompt { .. }),
+        ItemBody::Assistant(_) | ItemBody::Call { .. } | ItemBody::Door(_) | ItemBody::Note => false,
+    }
 }
 
 fn mode_word(mode: Mode) -> String {
@@ -571,10 +585,13 @@ fn mode_of(word: &str) -> Mode {
 
 pub(super) fn item_row(conversation_id: &str, item: &ItemRecord, streaming: bool) -> ItemRow {
     let kind = match &item.body {
+        body if is_of_user(body) => "user",
         ItemBody::User => "user",
         ItemBody::Assistant(_) => "assistant",
         ItemBody::Call { .. } => "call",
         ItemBody::Door(DoorRecord { .. }) => "door",
+        // What a server has is not found by a search, as results are not.
+        ItemBody::Brought(BroughtRecord { .. }) => "brought",
         ItemBody::Note => "note",
     };
     ItemRow {
@@ -621,6 +638,9 @@ pub(super) struct StoredShare {
     pub(super) measure: super::Measure,
     pub(super) share: Vec<Share>,
     pub(super) spans: Vec<super::SpanRecord>,
+    /// The server that asked the model, if one did.
+    #[serde(default)]
+    pub(super) asked_by: Option<String>,
 }
 
 pub(super) fn exchange_of(row: ExchangeRow) -> ExchangeRecord {
@@ -636,5 +656,6 @@ pub(super) fn exchange_of(row: ExchangeRow) -> ExchangeRecord {
         outcome: row.outcome,
         measure: stored.measure,
         share: stored.share,
+        asked_by: stored.asked_by,
     }
 }

@@ -29,44 +29,59 @@ use crate::payload::{
     json_children, safe_name,
 };
 
-/// How many bytes of payloads are held in memory.
-const HELD_BYTES: usize = 256 << 20;
-/// How many tables are held in memory.
-const HELD_TABLES: usize = 8;
+/// How many bytes of payloads are held in memory, and how many of tables. The last of each is held whatever its size; what is not held
+/// is read from disk again.
+const HELD_BYTES: usize = 16 << 20;
 /// The largest piece of media that is decoded, in bytes.
 const LARGEST_MEDIA: usize = 256 << 20;
 
 /// Payloads and tables that were used lately.
 #[derive(Default)]
 pub(super) struct PayloadCache {
-    values: VecDeque<(String, RawJson)>,
-    bytes: usize,
-    tables: VecDeque<(String, Arc<TableIndex>)>,
+    values: Held<RawJson>,
+    tables: Held<Arc<TableIndex>>,
 }
 
 impl PayloadCache {
     pub(super) fn put(&mut self, handle: &str, value: RawJson) {
-        self.bytes += value.bytes();
-        self.values.push_back((handle.to_owned(), value));
-        while self.bytes > HELD_BYTES && self.values.len() > 1 {
-            let Some((_, gone)) = self.values.pop_front() else { break };
-            self.bytes -= gone.bytes();
-        }
-    }
-
-    fn get(&self, handle: &str) -> Option<RawJson> {
-        self.values.iter().rev().find(|it| it.0 == handle).map(|it| it.1.clone())
+        let bytes = value.bytes();
+        self.values.put(handle, value, bytes);
     }
 
     fn put_table(&mut self, handle: &str, table: Arc<TableIndex>) {
-        self.tables.push_back((handle.to_owned(), table));
-        if self.tables.len() > HELD_TABLES {
-            self.tables.pop_front();
+        let bytes = table.bytes();
+        self.tables.put(handle, table, bytes);
+    }
+}
+
+/// Values with their size in bytes, the one that was used last at the end.
+struct Held<T> {
+    all: VecDeque<(String, T, usize)>,
+    bytes: usize,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self { all: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<T: Clone> Held<T> {
+    fn put(&mut self, handle: &str, value: T, bytes: usize) {
+        self.bytes += bytes;
+        self.all.push_back((handle.to_owned(), value, bytes));
+        while self.bytes > HELD_BYTES && self.all.len() > 1 {
+            let Some((_, _, gone)) = self.all.pop_front() else { break };
+            self.bytes -= gone;
         }
     }
 
-    fn table(&self, handle: &str) -> Option<Arc<TableIndex>> {
-        self.tables.iter().find(|it| it.0 == handle).map(|it| Arc::clone(&it.1))
+    fn get(&mut self, handle: &str) -> Option<T> {
+        let place = self.all.iter().rposition(|it| it.0 == handle)?;
+        let used = self.all.remove(place)?;
+        let value = used.1.clone();
+        self.all.push_back(used);
+        Some(value)
     }
 }
 
@@ -153,7 +168,10 @@ impl Host {
     /// # Errors
     /// It is not there, or the disk cannot be read.
     pub async fn payload(&self, handle: &str) -> Result<RawJson, HostError> {
-        if let Some(value) = lock(&self.0.payloads).get(handle) {
+        if let Some(value) = lock(&self.0.payloads).values.get(handle) {
+            return Ok(value);
+        }
+        if let Some(value) = lock(&self.0.fetched).value(handle) {
             return Ok(value);
         }
         let bytes = self.store().payload_bytes(handle).await?.ok_or_else(|| HostError::unknown("output"))?;
@@ -176,7 +194,7 @@ impl Host {
     }
 
     async fn table(&self, handle: &str) -> Result<Arc<TableIndex>, HostError> {
-        if let Some(table) = lock(&self.0.payloads).table(handle) {
+        if let Some(table) = lock(&self.0.payloads).tables.get(handle) {
             return Ok(table);
         }
         let value = self.payload(handle).await?;
@@ -293,6 +311,21 @@ impl Host {
         };
         let size = bytes.len() as u64;
         let path = write_new(folder, &name, bytes).await?;
+        Ok((path, size))
+    }
+
+    /// Writes a text into a folder, under a name that is free there.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn save_text(
+        &self,
+        folder: &Path,
+        name: &str,
+        text: String,
+    ) -> Result<(PathBuf, u64), HostError> {
+        let size = text.len() as u64;
+        let path = write_new(folder, &safe_name(name, "report"), text.into_bytes()).await?;
         Ok((path, size))
     }
 
@@ -415,20 +448,7 @@ impl Host {
         let server = self.server(&call.server_id).ok_or_else(|| HostError::unknown("server"))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
         let raw = connection.read_resource(uri).await.map_err(|error| refused(error.to_string()))?;
-        #[derive(serde::Deserialize)]
-        struct Wire {
-            contents: Vec<RawJson>,
-        }
-        let wire: Wire = raw.to().map_err(|error| refused(error.to_string()))?;
-        let blocks: Vec<ContentBlock> = wire
-            .contents
-            .iter()
-            .map(|it| {
-                RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#))
-                    .unwrap_or_else(|_| it.clone())
-            })
-            .map(|it| ContentBlock::from_raw(&it))
-            .collect();
+        let blocks = contents(&raw).map_err(|error| refused(error.to_string()))?;
         let payload = RawJson::of(&blocks).map_err(|error| refused(error.to_string()))?;
         let handle = self.keep_payload(&live, call_id, None, &format!("the resource {uri}"), &payload);
         self.record(
@@ -447,8 +467,21 @@ impl Host {
     }
 }
 
+/// The contents of a read resource as blocks, so that they are shown as any other.
+pub(super) fn contents(result: &RawJson) -> Result<Vec<ContentBlock>, serde_json::Error> {
+    #[derive(serde::Deserialize)]
+    struct Wire {
+        contents: Vec<RawJson>,
+    }
+    let block = |it: &RawJson| {
+        let raw = RawJson::parse(format!(r#"{{"type":"resource","resource":{it}}}"#));
+        ContentBlock::from_raw(&raw.unwrap_or_else(|_| it.clone()))
+    };
+    Ok(result.to::<Wire>()?.contents.iter().map(block).collect())
+}
+
 /// What of some blocks can be read as words. Media shown to the model by hand are named, not sent.
-fn words(blocks: &[ContentBlock]) -> String {
+pub(super) fn words(blocks: &[ContentBlock]) -> String {
     let word = |block: &ContentBlock| match &block.kind {
         BlockKind::Text(text) => text.clone(),
         BlockKind::Embedded(it) => match &it.body {
@@ -472,7 +505,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Writes a file under a name that is not taken: `name`, `name (2)`, …
-async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, HostError> {
+pub(super) async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, HostError> {
     let folder = folder.to_owned();
     let (stem, ending) = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!(".{ending}")),

@@ -1,19 +1,20 @@
-//! What servers ask the person in front of the host: forms to fill in and addresses to visit (2025-11-25 and 2026-07-28
-//! client/elicitation).
+//! What servers ask the person in front of the host: forms to fill in, addresses to visit (2025-11-25 and 2026-07-28
+//! client/elicitation), and whether they may ask the model, of which `sampling` knows more.
 //!
-//! A question always says which server asks, and every answer is checked before it leaves. Deliberately absent: drawing the form, and
-//! opening the address.
+//! A question always says which server asks, and every answer is checked before it leaves. An address is opened with the yes
+//! to it. Deliberately absent: drawing the form.
 
 mod form;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 use usher_engine::validation::{Compiled, Verdict};
 use usher_protocol::RawJson;
 
 pub use self::form::{Choice, Field, FieldKind};
-use super::{Host, HostError, HostEvent, lock};
+use super::{Host, HostError, HostEvent, SampleAnswer, SampleRequest, lock};
 use crate::connection::{Answer, Ask, Elicited, Offers, Question};
 
 /// How many questions may be on their way to here; how many a server may have open at once is the connection's to limit.
@@ -51,6 +52,10 @@ pub enum Asked {
         /// Its host alone, in ASCII, so that look-alikes show.
         host: String,
     },
+    /// Whether a server may ask the model.
+    Sample(Box<SampleRequest>),
+    /// Whether it may have what the model wrote.
+    SampleAnswer(Box<SampleAnswer>),
 }
 
 /// What the person answers.
@@ -72,54 +77,107 @@ struct Waiting {
     record: QuestionRecord,
     /// What a form's answer must fit.
     schema: Option<RawJson>,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<Elicited>,
+}
+
+/// The server that asks.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    pub(super) id: String,
+    pub(super) name: String,
 }
 
 impl Host {
     /// What a server may ask here, with a way to the person.
     pub(super) fn offers_to(&self, server_id: &str, server_name: &str) -> Offers {
         let (questions, asked) = mpsc::channel(MAX_ON_THE_WAY);
-        let (host, id, name) = (Arc::downgrade(&self.0), server_id.to_owned(), server_name.to_owned());
+        let asker = Asker { id: server_id.to_owned(), name: server_name.to_owned() };
+        let host = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             let mut asked = asked;
             while let Some(question) = asked.recv().await {
                 let Some(host) = host.upgrade().map(Host) else { return };
-                tokio::spawn(host.ask(id.clone(), name.clone(), question));
+                tokio::spawn(host.ask(asker.clone(), question));
             }
         });
-        let offers = self.0.options.connection.offers.clone();
+        let offers = self.offers_by_trust(server_id, self.0.options.connection.offers.clone());
         Offers { questions: Some(questions), ..offers }
     }
 
-    /// Shows a question, and waits for the person or for the server to take it back.
-    async fn ask(self, server_id: String, server_name: String, mut question: Question) {
-        let asked = match read(&question.ask) {
+    /// Answers a question, mostly by asking the person.
+    async fn ask(self, asker: Asker, mut question: Question) {
+        let answer = match question.ask.clone() {
+            Ask::Sample { params } => self.sample(&asker, &params, &mut question).await,
+            Ask::Roots => Answer::Roots(self.roots_for(&asker.id)),
+            ask @ (Ask::Form { .. } | Ask::Url { .. }) => self.elicit(&asker, &ask, &mut question).await,
+        };
+        question.answer(answer);
+    }
+
+    async fn elicit(&self, asker: &Asker, ask: &Ask, question: &mut Question) -> Answer {
+        let asked = match read(ask) {
             Ok(asked) => asked,
             Err(why) => {
-                self.remark(
-                    &server_id,
-                    "elicitation",
-                    format!("A question could not be shown ({why}); declined."),
-                );
-                return question.answer(Answer::Elicited(Elicited::Decline));
+                let text = format!("A question could not be shown ({why}); declined.");
+                self.remark(&asker.id, "elicitation", text);
+                return Answer::Elicited(Elicited::Decline);
             }
         };
-        let schema = match &question.ask {
+        let schema = match ask {
             Ask::Form { schema, .. } => Some(schema.clone()),
             Ask::Url { .. } | Ask::Sample { .. } | Ask::Roots => None,
         };
+        Answer::Elicited(self.pose(asker, asked, schema, question, &CancellationToken::new()).await)
+    }
+
+    /// Shows a question, and waits for the person, or for the server to take it back, or for what it belongs to to end.
+    pub(super) async fn pose(
+        &self,
+        asker: &Asker,
+        asked: Asked,
+        schema: Option<RawJson>,
+        question: &mut Question,
+        ended: &CancellationToken,
+    ) -> Elicited {
         let (answer, answered) = oneshot::channel();
-        let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
+        let record = QuestionRecord {
+            id: self.new_id(),
+            server_id: asker.id.clone(),
+            server_name: asker.name.clone(),
+            asked,
+        };
         let id = record.id.clone();
         lock(&self.0.questions).0.insert(id.clone(), Waiting { record: record.clone(), schema, answer });
         self.tell(HostEvent::Question(Box::new(record)));
-        let answer = tokio::select! {
-            answer = answered => answer.unwrap_or(Answer::Elicited(Elicited::Cancel)),
-            () = question.withdrawn() => Answer::Elicited(Elicited::Cancel),
+        let elicited = tokio::select! {
+            answer = answered => answer.unwrap_or(Elicited::Cancel),
+            () = question.withdrawn() => Elicited::Cancel,
+            () = ended.cancelled() => Elicited::Cancel,
         };
         lock(&self.0.questions).0.remove(&id);
         self.tell(HostEvent::QuestionGone(id));
-        question.answer(answer);
+        elicited
+    }
+
+    /// Asks whether the person may be sent to an address, which the host then opens. Dropping the future withdraws the question.
+    pub(super) async fn may_visit(
+        &self,
+        server_id: &str,
+        server_name: &str,
+        message: String,
+        url: &str,
+    ) -> bool {
+        let Ok(asked) = read(&Ask::Url { message, url: url.to_owned(), id: None }) else { return false };
+        let (answer, answered) = oneshot::channel();
+        let (server_id, server_name) = (server_id.to_owned(), server_name.to_owned());
+        let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
+        let asking = Asking { host: self.clone(), id: record.id.clone() };
+        let waiting = Waiting { record: record.clone(), schema: None, answer };
+        lock(&self.0.questions).0.insert(record.id.clone(), waiting);
+        self.tell(HostEvent::Question(Box::new(record)));
+        let answer = answered.await;
+        drop(asking);
+        matches!(answer, Ok(Elicited::Accept { .. }))
     }
 
     /// The questions that wait, oldest first.
@@ -134,6 +192,16 @@ impl Host {
     pub fn answer_question(&self, id: &str, answer: QuestionAnswer) -> Result<(), HostError> {
         let mut questions = lock(&self.0.questions);
         let waiting = questions.0.get(id).ok_or_else(|| HostError::unknown("question"))?;
+        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&waiting.record.asked, &answer) {
+            // The yes to an address opens it, so that no caller can say yes without.
+            (self.surroundings().open)(url).map_err(|why| {
+                HostError::new(
+                    format!("The address could not be opened: {why}."),
+                    "The question still waits.",
+                    "Copy the address into your browser, or decline.",
+                )
+            })?;
+        }
         let elicited = match answer {
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,
@@ -143,9 +211,22 @@ impl Host {
         };
         if let Some(waiting) = questions.0.remove(id) {
             // A server that took its question back in this moment is told nothing.
-            let _gone = waiting.answer.send(Answer::Elicited(elicited));
+            let _gone = waiting.answer.send(elicited);
         }
         Ok(())
+    }
+}
+
+/// A question of the host's own, taken back when nobody waits for its answer any more.
+struct Asking {
+    host: Host,
+    id: String,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        lock(&self.host.0.questions).0.remove(&self.id);
+        self.host.tell(HostEvent::QuestionGone(std::mem::take(&mut self.id)));
     }
 }
 

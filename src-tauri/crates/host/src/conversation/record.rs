@@ -40,6 +40,8 @@ pub enum ItemBody {
     },
     /// Something that was let into the model's context (rule H25).
     Door(DoorRecord),
+    /// What a server wrote and the user, having seen it, let in: a prompt or a resource.
+    Brought(BroughtRecord),
     /// Something that the host says to the user only.
     Note,
 }
@@ -111,6 +113,58 @@ pub enum DoorKind {
     ViewMessage,
     /// A View keeps it as context; the last write of a View wins.
     ViewContext,
+}
+
+/// A prompt that was sent, or a resource that was attached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroughtRecord {
+    /// The server.
+    pub server_id: String,
+    /// The server's name when it was fetched.
+    pub server_name: String,
+    /// Which of the two.
+    pub what: BroughtKind,
+    /// Its messages, in order; a resource is one.
+    pub messages: Vec<BroughtPart>,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// What the user let in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BroughtKind {
+    /// A prompt that was chosen, with what it was told.
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: std::collections::BTreeMap<String, String>,
+    },
+    /// A resource.
+    Resource {
+        /// Its address.
+        uri: String,
+    },
+}
+
+/// A message of what the user let in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroughtPart {
+    /// Whether it is to be read as the model's words.
+    pub by_assistant: bool,
+    /// Opens its blocks.
+    pub handle: String,
+}
+
+impl BroughtRecord {
+    /// What it is, for people.
+    pub fn label(&self) -> String {
+        match &self.what {
+            BroughtKind::Prompt { name, .. } => format!("the prompt {name} of {}", self.server_name),
+            BroughtKind::Resource { uri } => format!("the resource {uri} of {}", self.server_name),
+        }
+    }
 }
 
 /// A call and where its result went.

@@ -216,8 +216,9 @@ impl Host {
                     Err(message)
                 }
                 Some(ScriptEvent::Stopped { why }) => {
-                    say(ScriptLine::Stopped(why.to_string()));
-                    Err(why.to_string())
+                    let why = why.told(&Limits::default());
+                    say(ScriptLine::Stopped(why.clone()));
+                    Err(why)
                 }
                 None => Err("the script ended without a word".to_owned()),
             };

@@ -1,135 +1,45 @@
 //! The configured servers: each is kept alive by its supervisor, its tools are listed and checked, and what crosses its wire is kept for a
 //! while.
 
+mod change;
+mod import;
+mod launch;
+mod sign_in;
+mod spec;
+mod status;
+mod trial;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde::{Deserialize, Serialize};
 use usher_engine::{Defect, Extensions, declaration};
 use usher_protocol::{
-    Revision, UI_EXTENSION,
+    Revision, Rule, UI_EXTENSION,
     codec::{RejectedTool, WireDiagnostic},
     model::Tool,
 };
 
+pub(super) use self::status::WireLog;
+pub use self::{
+    import::{KnownList, ListChoice, ListReview, ListSource, ReviewedServer},
+    spec::{StoredLaunch, StoredPair, StoredSpec, quoted},
+    status::{Channel, ListedTool, ServerPhase, ServerStatus, SignIn, WireRecord},
+    trial::Trial,
+};
+use self::{
+    launch::{Era, SharedHidden},
+    sign_in::SharedStanding,
+};
 use super::{Host, HostEvent};
 use crate::{
-    connection::{
-        CallError, Connection, ConnectionEvent, ConnectionOptions, Direction, EventReceiver, ServerSpec,
-        ServerState, StdioSpec, Supervisor,
-    },
+    connection::{CallError, Connection, ConnectionEvent, Direction, EventReceiver, ServerState, Supervisor},
     store::ServerRow,
 };
 
-/// How many lines of the wire are kept for each server.
-const KEPT_LINES: usize = 2_000;
-/// How many bytes of lines are kept for each server.
-const KEPT_BYTES: usize = 16 << 20;
 /// How many lines of stderr a status carries.
 const STDERR_TAIL: usize = 20;
-
-/// How a server is started, as it is stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredSpec {
-    /// The command.
-    pub command: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Variables to set.
-    pub env: Vec<(String, String)>,
-    /// Whether it is the sample server of this very program, whose path may change between versions.
-    #[serde(default)]
-    pub built_in: bool,
-}
-
-/// A server as it stands, for whoever shows it.
-#[derive(Debug, Clone)]
-pub struct ServerStatus {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// How it is started.
-    pub spec: StoredSpec,
-    /// Whether it is to run.
-    pub enabled: bool,
-    /// Where its connection stands.
-    pub state: ServerPhase,
-    /// The negotiated revision.
-    pub revision: Option<Revision>,
-    /// What it calls itself.
-    pub server_info: Option<String>,
-    /// How the revision was found.
-    pub negotiation: Vec<String>,
-    /// Its tools.
-    pub tools: Vec<ListedTool>,
-    /// Declarations that were refused.
-    pub rejected: Vec<RejectedTool>,
-    /// The last lines of stderr.
-    pub stderr_tail: Vec<String>,
-    /// How many lines on stdout were no messages.
-    pub noise_lines: u64,
-}
-
-/// Where a connection stands, without the connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServerPhase {
-    /// Turned off.
-    Off,
-    /// Being started.
-    Starting,
-    /// Connected and listed.
-    Ready,
-    /// Being started again.
-    Restarting(u32),
-    /// It cannot be used: what happened and what to do.
-    Failed(String, String),
-}
-
-/// A tool and what is wrong with its declaration.
-#[derive(Debug, Clone)]
-pub struct ListedTool {
-    /// The tool.
-    pub tool: Arc<Tool>,
-    /// Defects that do not stop its use.
-    pub defects: Vec<Defect>,
-}
-
-/// A line of the wire.
-#[derive(Debug, Clone)]
-pub struct WireRecord {
-    /// Its place among the lines of all servers.
-    pub seq: u64,
-    /// Milliseconds since 1970.
-    pub at_ms: i64,
-    /// The server.
-    pub server_id: String,
-    /// Where it was seen.
-    pub channel: Channel,
-    /// The method, or what kind of line it is.
-    pub title: String,
-    /// The line, cut when very long.
-    pub text: String,
-    /// Its whole length in bytes.
-    pub bytes: usize,
-}
-
-/// Where a line was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
-    /// To the server.
-    ToServer,
-    /// From the server.
-    FromServer,
-    /// On stderr.
-    Stderr,
-    /// On stdout, but not a message.
-    Noise,
-    /// The host's own remark.
-    Host,
-}
 
 /// A configured server, running or not.
 pub(super) struct Server {
@@ -137,6 +47,10 @@ pub(super) struct Server {
     pub(super) name: String,
     supervisor: Supervisor,
     facts: Mutex<Facts>,
+    /// How the host is signed in, if it is a server over HTTP.
+    standing: SharedStanding,
+    /// What no text of the server may show.
+    hidden: SharedHidden,
 }
 
 struct Facts {
@@ -144,6 +58,8 @@ struct Facts {
     spec: StoredSpec,
     phase: ServerPhase,
     revision: Option<Revision>,
+    /// The revisions that the server named.
+    supported: Vec<Revision>,
     extensions: Extensions,
     server_info: Option<String>,
     negotiation: Vec<String>,
@@ -153,24 +69,12 @@ struct Facts {
     noise: u64,
 }
 
-/// The lines of all servers, a bounded number of each, so that one that floods does not push out the others'.
-#[derive(Default)]
-pub(super) struct WireLog {
-    servers: BTreeMap<String, (VecDeque<WireRecord>, usize)>,
-    last: u64,
-}
-
-impl WireLog {
-    fn push(&mut self, mut line: WireRecord) {
-        self.last += 1;
-        line.seq = self.last;
-        let (lines, bytes) = self.servers.entry(line.server_id.clone()).or_default();
-        *bytes += line.text.len();
-        lines.push_back(line);
-        while lines.len() > KEPT_LINES || *bytes > KEPT_BYTES {
-            let Some(gone) = lines.pop_front() else { break };
-            *bytes -= gone.text.len();
-        }
+impl Facts {
+    /// Under the newest revision a tool without variants is refused; one that the server names itself may have it (rule H09).
+    fn offers_earlier(&self) -> Option<Revision> {
+        let spoken = self.revision.filter(|it| it.has_output_variants())?;
+        let refuses = self.rejected.iter().any(|it| it.rule == Some(Rule::H09));
+        self.supported.iter().copied().filter(|it| refuses && *it < spoken).max()
     }
 }
 
@@ -208,6 +112,7 @@ impl Server {
     }
 
     pub(super) fn status(&self) -> ServerStatus {
+        let sign_in = self.sign_in();
         let facts = self.facts();
         ServerStatus {
             id: self.id.clone(),
@@ -216,6 +121,8 @@ impl Server {
             enabled: facts.row.enabled,
             state: facts.phase.clone(),
             revision: facts.revision,
+            offers_earlier: facts.offers_earlier(),
+            sign_in,
             server_info: facts.server_info.clone(),
             negotiation: facts.negotiation.clone(),
             tools: facts.tools.clone(),
@@ -223,6 +130,23 @@ impl Server {
             stderr_tail: facts.stderr.iter().cloned().collect(),
             noise_lines: facts.noise,
         }
+    }
+
+    fn sign_in(&self) -> Option<SignIn> {
+        match &self.facts().spec.launch {
+            StoredLaunch::Stdio { .. } => return None,
+            StoredLaunch::Http { .. } => {}
+        }
+        let authorization = super::lock(&self.standing).authorization();
+        Some(authorization.map_or_else(SignIn::default, |it| SignIn {
+            signed_in_at: it.known_issuer(),
+            waiting: it.is_signing_in(),
+        }))
+    }
+
+    /// A text of the server without the secrets that it was started with.
+    fn scrubbed(&self, text: String) -> String {
+        super::lock(&self.hidden).scrub(text)
     }
 
     fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
@@ -233,20 +157,25 @@ impl Server {
 impl Host {
     /// Starts to keep a configured server. Returns at once; the server comes up in the background.
     pub(super) fn keep_server(&self, row: ServerRow) -> Arc<Server> {
-        let spec: StoredSpec = serde_json::from_str(&row.spec).unwrap_or_default();
-        let (command, options) = self.launch(&row, &spec);
-        let (supervisor, events) = Supervisor::start(command, options, row.enabled);
-        let phase = if row.enabled { ServerPhase::Starting } else { ServerPhase::Off };
+        let spec = read_spec(&row.spec);
+        let (standing, hidden) = (SharedStanding::default(), SharedHidden::default());
+        let launcher = self.launcher(&row, &spec, &standing, &hidden);
+        let starts = row.enabled && self.surroundings().starts_servers;
+        let (supervisor, events) = Supervisor::launch(launcher, starts);
+        let phase = if starts { ServerPhase::Starting } else { ServerPhase::Off };
         let server = Arc::new(Server {
             id: row.id.clone(),
             name: row.name.clone(),
             supervisor,
+            standing,
+            hidden,
             facts: Mutex::new(Facts {
                 row,
                 spec,
                 phase,
                 revision: None,
                 extensions: Extensions::default(),
+                supported: Vec::new(),
                 server_info: None,
                 negotiation: Vec::new(),
                 tools: Vec::new(),
@@ -262,12 +191,15 @@ impl Host {
         server
     }
 
-    fn launch(&self, row: &ServerRow, spec: &StoredSpec) -> (ServerSpec, ConnectionOptions) {
-        let command = if spec.built_in { self.own_program() } else { spec.command.clone() };
-        let remembered = row.era.as_deref().and_then(|it| it.parse().ok());
-        let spec = StdioSpec { command, args: spec.args.clone(), env: spec.env.clone(), cwd: None };
-        let offers = self.offers_to(&row.id, &row.name);
-        (spec.into(), ConnectionOptions { remembered, offers, ..self.connection_options() })
+    /// Starts a server again with what it is to hear of the host now.
+    pub(super) async fn relaunch(&self, server: &Arc<Server>) {
+        let before = server.supervisor.connection().ok();
+        server.supervisor.restart();
+        // The supervisor takes the order on its own task; a call that follows at once must not find the old connection.
+        let Some(before) = before else { return };
+        let mut state = server.supervisor.state();
+        let taken = state.wait_for(|it| !it.connection().is_ok_and(|it| it.is_same(&before)));
+        let _in_time = tokio::time::timeout(std::time::Duration::from_secs(5), taken).await;
     }
 
     async fn follow_state(self, server: Arc<Server>) {
@@ -281,7 +213,7 @@ impl Host {
                     self.set_phase(&server, ServerPhase::Restarting(attempt))
                 }
                 ServerState::Failed { what, todo } => {
-                    self.set_phase(&server, ServerPhase::Failed(what, todo))
+                    self.set_phase(&server, ServerPhase::Failed(server.scrubbed(what), server.scrubbed(todo)))
                 }
                 ServerState::Ready { connection } => self.greet(&server, &connection).await,
             }
@@ -299,24 +231,26 @@ impl Host {
     /// Takes note of who answered and lists its tools.
     async fn greet(&self, server: &Arc<Server>, connection: &Connection) {
         let greeting = connection.greeting();
-        let remember = greeting.remember.map(|it| it.to_string());
         let changed = {
             let mut facts = server.facts();
             facts.revision = Some(greeting.revision);
-            facts.negotiation = greeting.steps.clone();
+            facts.supported.clone_from(&greeting.supported);
+            facts.negotiation = greeting.steps.iter().map(|it| server.scrubbed(it.clone())).collect();
             let version = greeting.server_version.as_deref().unwrap_or_default();
             facts.server_info =
                 greeting.server_name.as_ref().map(|name| format!("{name} {version}").trim().to_owned());
             facts.extensions =
                 if greeting.has_extension(UI_EXTENSION) { Extensions::ui() } else { Extensions::default() };
-            let changed = facts.row.era != remember;
-            facts.row.era = remember;
+            let era = Era::next(facts.row.era.as_deref(), greeting.remember.clone(), self.now_ms());
+            let changed = facts.row.era != era;
+            facts.row.era = era;
             changed.then(|| facts.row.clone())
         };
         if let Some(row) = changed {
             self.keep_writing(self.store().put_server(row));
         }
         self.list_tools(server, connection).await;
+        self.subscribe_anew(server, connection);
     }
 
     async fn list_tools(&self, server: &Arc<Server>, connection: &Connection) {
@@ -367,7 +301,7 @@ impl Host {
                 server_id: server.id.clone(),
                 channel,
                 title: title.to_owned(),
-                text,
+                text: server.scrubbed(text),
                 bytes,
             };
             match event {
@@ -383,6 +317,7 @@ impl Host {
                     self.log(line(Channel::Noise, "not a message", text, bytes));
                 }
                 ConnectionEvent::Stderr { text } => {
+                    let text = server.scrubbed(text);
                     let mut facts = server.facts();
                     facts.stderr.push_back(text.clone());
                     if facts.stderr.len() > STDERR_TAIL {
@@ -392,12 +327,16 @@ impl Host {
                     let bytes = text.len();
                     self.log(line(Channel::Stderr, "stderr", text, bytes));
                 }
-                ConnectionEvent::Defect { text } => self.remark(&server.id, "defect", text),
+                ConnectionEvent::Defect { text } => self.remark(&server.id, "defect", server.scrubbed(text)),
                 ConnectionEvent::Negotiated(step) => {
-                    server.facts().negotiation.push(step.text.clone());
-                    self.remark(&server.id, "negotiation", step.text);
+                    let text = server.scrubbed(step.text);
+                    server.facts().negotiation.push(text.clone());
+                    self.remark(&server.id, "negotiation", text);
                 }
-                ConnectionEvent::SignIn { text } => self.remark(&server.id, "sign-in", text),
+                ConnectionEvent::SignIn { text } => {
+                    self.remark(&server.id, "sign-in", server.scrubbed(text));
+                    self.tell(HostEvent::Server(Box::new(server.status())));
+                }
                 ConnectionEvent::Dropped { lines } => {
                     self.remark(
                         &server.id,
@@ -411,12 +350,16 @@ impl Host {
                 }
                 ConnectionEvent::Log { level, logger, text } => {
                     let title = logger.map_or_else(|| level.clone(), |it| format!("{level} · {it}"));
-                    self.remark(&server.id, &title, text);
+                    self.remark(&server.id, &title, server.scrubbed(text));
                 }
                 // Prompts and resources are asked for when they are wanted; what is kept of them is forgotten already.
-                ConnectionEvent::PromptsChanged
-                | ConnectionEvent::ResourcesChanged
-                | ConnectionEvent::ResourceUpdated { .. } => {}
+                ConnectionEvent::PromptsChanged => self.tell(HostEvent::PromptsChanged(server.id.clone())),
+                ConnectionEvent::ResourcesChanged => {
+                    self.tell(HostEvent::ResourcesChanged(server.id.clone()))
+                }
+                ConnectionEvent::ResourceUpdated { uri } => {
+                    self.tell(HostEvent::ResourceUpdated { server_id: server.id.clone(), uri });
+                }
                 ConnectionEvent::ToolsChanged => {
                     if let Ok((connection, _)) = server.connection() {
                         self.list_tools(&server, &connection).await;
@@ -485,45 +428,18 @@ impl Host {
         Ok(server.status())
     }
 
-    /// Adds a server, or changes how one is started.
-    ///
-    /// # Errors
-    /// The disk refuses.
-    pub async fn save_server(
-        &self,
-        id: Option<String>,
-        name: String,
-        spec: StoredSpec,
-    ) -> Result<String, super::HostError> {
-        let id = id.unwrap_or_else(|| self.new_id());
-        // Scripts and the command line know servers by their names.
-        if self.all_servers().values().any(|it| it.name == name && it.id != id) {
-            let what = format!("There is a server named {name} already.");
-            return Err(super::HostError::new(what, "Nothing was changed.", "Give this one another name."));
-        }
-        let old = self.server(&id).map(|it| it.facts().row.clone());
-        let sort = old.as_ref().map_or_else(|| self.now_ms(), |it| it.sort);
-        // The form shows no variables, which may hold secrets; an empty list leaves those that are set.
-        let kept = old.as_ref().and_then(|it| serde_json::from_str::<StoredSpec>(&it.spec).ok());
-        let spec = match kept {
-            Some(kept) if spec.env.is_empty() => StoredSpec { env: kept.env, ..spec },
-            Some(_) | None => spec,
-        };
-        let spec_json = serde_json::to_string(&spec).unwrap_or_default();
-        let row = ServerRow { id: id.clone(), name, spec: spec_json, enabled: true, era: None, sort };
-        self.store().refusing().put_server(row.clone()).await?;
-        self.forget_server(&id).await;
-        self.keep_server(row);
-        Ok(id)
-    }
-
     /// Ends a server and forgets it.
     ///
     /// # Errors
     /// The disk refuses.
     pub async fn remove_server(&self, id: &str) -> Result<(), super::HostError> {
+        let gone = self.server(id);
         self.store().refusing().delete_server(id).await?;
         self.forget_server(id).await;
+        self.forget_trust(id);
+        if let Some(gone) = gone {
+            self.forget_secrets(&gone).await;
+        }
         self.tell(HostEvent::ServerRemoved(id.to_owned()));
         Ok(())
     }
@@ -554,6 +470,10 @@ impl Host {
             facts.row.clone()
         };
         self.store().refusing().put_server(row).await?;
+        if !self.surroundings().starts_servers {
+            self.tell(HostEvent::Server(Box::new(server.status())));
+            return Ok(());
+        }
         server.supervisor.enable(enabled);
         // The supervisor takes the order on its own task; a call that follows at once must not find the old state.
         let mut state = server.supervisor.state();
@@ -561,6 +481,15 @@ impl Host {
         let _in_time = tokio::time::timeout(std::time::Duration::from_secs(5), taken).await;
         self.tell(HostEvent::Server(Box::new(server.status())));
         Ok(())
+    }
+
+    /// Asks a server whether it is still there (2025-11-25 basic/utilities/ping).
+    ///
+    /// # Errors
+    /// It is not connected, does not answer, or speaks a revision that has no such request.
+    pub async fn ping(&self, id: &str) -> Result<(), CallError> {
+        let unknown = || CallError::NotConnected { state: "there is no such server".to_owned() };
+        self.server(id).ok_or_else(unknown)?.connection()?.0.ping().await
     }
 
     /// Ends a server's process and starts it again.
@@ -586,6 +515,14 @@ impl Host {
     pub(super) fn all_servers(&self) -> BTreeMap<String, Arc<Server>> {
         self.servers().clone()
     }
+}
+
+/// A row that cannot be read keeps its place, so that it can be mended or removed.
+fn read_spec(text: &str) -> StoredSpec {
+    serde_json::from_str(text).unwrap_or_else(|error| {
+        tracing::warn!(%error, "how a server is reached cannot be read");
+        StoredSpec::stdio("", Vec::new())
+    })
 }
 
 /// The diagnostics about one tool of a list.

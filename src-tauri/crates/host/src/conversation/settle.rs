@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use usher_engine::{
-    Consumer,
-    ledger::LedgerEntry,
+    Consumer, Origin,
+    comparison::compare,
+    ledger::{Half, LedgerEntry},
     routing::{Delivery, Routing, Source, payload_json},
     validation::{Compiled, NotChecked, Verdict},
 };
 use usher_protocol::{
     RawJson,
-    model::{CallOutcome, Contract, Payload, Selector, Tool},
+    model::{CallOutcome, Contract, OutcomeBody, Payload, Selector, Tool},
 };
 
 use super::{
@@ -17,6 +18,9 @@ use super::{
     servers::Server,
 };
 use crate::store::{NewPayload, PayloadRow};
+
+/// The most bytes that are checked on a thread that answers others.
+const SMALL: usize = 16 << 10;
 
 impl Host {
     /// Checks each structured part against the schema of its own variant, off the threads that answer the window.
@@ -28,9 +32,9 @@ impl Host {
         routing: &Routing,
     ) -> Vec<Option<Verdict>> {
         let owner = format!("{}/{}", server.id, tool.name);
-        let mut jobs: Vec<(usize, Source, Compiled, RawJson)> = Vec::new();
+        let mut jobs: Vec<(Source, Compiled, RawJson)> = Vec::new();
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
-        for (index, delivery) in routing.deliveries.iter().enumerate() {
+        for delivery in &routing.deliveries {
             let Payload::Structured(value) = &delivery.payload else {
                 verdicts.push(None);
                 continue;
@@ -64,18 +68,23 @@ impl Host {
             let compiled = lock(&self.0.schemas).of(&owner, &selector, schema);
             verdicts.push(None);
             // The same value for two consumers is checked once.
-            if !jobs.iter().any(|it| it.1 == delivery.source) {
-                jobs.push((index, delivery.source.clone(), compiled, value.clone()));
+            if !jobs.iter().any(|it| it.0 == delivery.source) {
+                jobs.push((delivery.source.clone(), compiled, value.clone()));
             }
         }
-        let checked = tokio::task::spawn_blocking(move || {
+        let bytes: usize = jobs.iter().map(|it| it.2.bytes()).sum();
+        let check = move || {
             jobs.into_iter()
-                .map(|(index, source, compiled, value)| (index, source, compiled.check(&value)))
+                .map(|(source, compiled, value)| (source, compiled.check(&value)))
                 .collect::<Vec<_>>()
-        })
-        .await
-        .unwrap_or_default();
-        for (_, source, verdict) in checked {
+        };
+        // A small value is checked before another thread would have taken it over.
+        let checked = if bytes <= SMALL {
+            check()
+        } else {
+            tokio::task::spawn_blocking(check).await.unwrap_or_default()
+        };
+        for (source, verdict) in checked {
             for (index, delivery) in routing.deliveries.iter().enumerate() {
                 if delivery.source == source {
                     verdicts[index] = Some(verdict.clone());
@@ -139,6 +148,7 @@ impl Host {
             self.record(live, Some(&call.id), LedgerEntry::Defect(defect.clone()));
             call.defects.push(defect.clone());
         }
+        self.compare(live, call, landed).await;
         call.told = match landed.routing.notice {
             Some(notice) => {
                 self.record(live, Some(&call.id), LedgerEntry::Noticed { notice });
@@ -147,6 +157,27 @@ impl Host {
             None => Told::Outputs,
         };
         landed.routing.deliveries.iter().map(|it| it.payload.clone()).collect()
+    }
+
+    /// Tells where the two halves of a result of an earlier revision say different things, because a model reads one of them only.
+    async fn compare(&self, live: &Live, call: &CallRecord, landed: &Landed) {
+        let OutcomeBody::Legacy { content, structured: Some(structured) } = &landed.outcome.body else {
+            return;
+        };
+        // An error need not repeat itself, and a script or a View has its half by definition.
+        if landed.outcome.is_error || !matches!(call.origin, Origin::Model | Origin::User) {
+            return;
+        }
+        let (content, structured) = (content.clone(), structured.clone());
+        let compared = tokio::task::spawn_blocking(move || compare(&content, &structured)).await;
+        let Ok(Some(comparison)) = compared else { return };
+        let read = landed.routing.deliveries.iter().filter(|it| it.to == Consumer::Model);
+        let read = read.fold(None, |found, it| match it.source {
+            Source::LegacyStructured => Some(Half::Structured),
+            Source::LegacyContent => found.or(Some(Half::Content)),
+            Source::Output(_) | Source::ExtensionMeta(_) | Source::LegacyResult => found,
+        });
+        self.record(live, Some(&call.id), LedgerEntry::Compared { comparison, read });
     }
 
     fn deliver(
@@ -193,10 +224,24 @@ impl Host {
         raw: &RawJson,
     ) -> String {
         let handle = self.new_id();
+        self.keep_value(live, &handle, Some(call_id), selector, label, raw);
+        handle
+    }
+
+    /// Writes a value under a handle that is given.
+    pub(super) fn keep_value(
+        &self,
+        live: &Live,
+        handle: &str,
+        call_id: Option<&str>,
+        selector: Option<&Selector>,
+        label: &str,
+        raw: &RawJson,
+    ) {
         let row = PayloadRow {
-            handle: handle.clone(),
+            handle: handle.to_owned(),
             conversation_id: live.id.clone(),
-            call_id: Some(call_id.to_owned()),
+            call_id: call_id.map(str::to_owned),
             audience: selector.map(|it| it.audience.to_string()).unwrap_or_default(),
             format: selector.map(|it| it.format.to_string()).unwrap_or_default(),
             mime: "application/json".to_owned(),
@@ -204,10 +249,9 @@ impl Host {
             created_ms: self.now_ms(),
             size: i64::try_from(raw.bytes()).unwrap_or(i64::MAX),
         };
-        lock(&self.0.payloads).put(&handle, raw.clone());
+        lock(&self.0.payloads).put(handle, raw.clone());
         let bytes = Bytes::from_owner(Shared(raw.clone()));
         self.keep_writing(self.store().put_payload(NewPayload { row, bytes }));
-        handle
     }
 }
 

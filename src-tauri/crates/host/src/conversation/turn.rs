@@ -1,9 +1,6 @@
 //! A turn: the model is asked, its words are kept and shown as they come, its calls are made, and it is asked again.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -15,19 +12,14 @@ use usher_engine::{
 use usher_protocol::{RawJson, model::Tool};
 
 use super::{
-    Answer, AnswerState, CallOrder, CallRecord, CallState, ExchangeRecord, FailureKind, Host, HostError,
-    HostEvent, ItemBody, Measure, ModelCall, Share, SourceKind, SpanRecord, Told, TurnFailure, TurnState,
-    history,
-    live::{Live, StoredShare, exchange_of},
-    lock,
+    Answer, AnswerState, CallOrder, CallRecord, CallState, FailureKind, Host, HostError, ItemBody, ModelCall,
+    Told, TurnFailure, TurnState,
+    exchange::Kept,
+    live::{Live, is_of_user},
 };
-use crate::{
-    model::{
-        AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool,
-        OpenAiChat, Outcome, Recorder, Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn,
-        Wire, fit,
-    },
-    store::{ExchangeOutcome, ExchangeRow, StoreError},
+use crate::model::{
+    AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool, OpenAiChat,
+    Repair, Reply, StreamEvent, SystemText, ToolChoice, ToolNames, Turn, Wire, fit,
 };
 
 /// How often a model may call tools before the user is asked to go on.
@@ -78,22 +70,35 @@ impl Host {
             ));
         }
         let live = self.live(conversation_id).await?;
-        let cancel = begin(&live)?;
-        let first = live.with(|it| !it.items.iter().any(|it| it.body == ItemBody::User));
-        if let Err(error) = self.add_item(&live, ItemBody::User, text.to_owned()).await {
+        // A title is made of the user's own words, never of what a tool returned: a server must not name conversations.
+        self.say(&live, (ItemBody::User, text.to_owned()), &title_of(text), || {}, choice).await
+    }
+
+    /// Writes what the user says to disk and starts a turn. `kept` is done once it is written, and before the turn begins.
+    pub(super) async fn say(
+        &self,
+        live: &Arc<Live>,
+        (body, text): (ItemBody, String),
+        title: &str,
+        kept: impl FnOnce(),
+        choice: ToolChoice,
+    ) -> Result<(), HostError> {
+        let cancel = begin(live)?;
+        let first = live.with(|it| !it.items.iter().any(|it| is_of_user(&it.body)));
+        if let Err(error) = self.add_item(live, body, text).await {
             live.with(|it| it.cancel = None);
             let safe =
                 "Your message was not sent and is still in the composer. Everything before it is as it was.";
             return Err(HostError::new(error.what, safe, error.todo));
         }
+        kept();
         if first && live.with(|it| it.row.title == "New conversation") {
-            // A title is made of the user's own words, never of what a tool returned: a server must not name conversations.
-            let title = title_of(text);
             // The message is written; a title that is not is no reason to hold the answer back.
-            let titled = self.configure_conversation(conversation_id, Some(title), None, None, None).await;
+            let title = Some(title.to_owned());
+            let titled = self.configure_conversation(&live.id, title, None, None, None).await;
             titled.inspect_err(|error| tracing::warn!(%error, "a title was not written")).ok();
         }
-        self.start_turn(live, cancel, choice);
+        self.start_turn(Arc::clone(live), cancel, choice);
         Ok(())
     }
 
@@ -291,7 +296,7 @@ impl Host {
         let model_id = live.with(|it| it.row.model_id.clone());
         let spec = self.model_spec(&model_id).map_err(|it| TurnFailure::of_host(it, FailureKind::Request))?;
         let encoded = self.encode(live, offer, choice, &spec).await?;
-        let record = self.keep_exchange(live, &spec, &encoded).await?;
+        let record = self.keep_exchange(live, &spec, &encoded, None).await?;
         let body = ItemBody::Assistant(Answer {
             model: spec.name.clone(),
             state: AnswerState::Streaming,
@@ -361,64 +366,6 @@ impl Host {
             });
         }
         OpenAiChat.encode(&turn, spec).map_err(|error| TurnFailure::of_model(&error.into()))
-    }
-
-    /// Writes the request to disk before it is sent. What cannot be written is not sent: nobody could prove later what the model was
-    /// told.
-    async fn keep_exchange(
-        &self,
-        live: &Arc<Live>,
-        spec: &ModelSpec,
-        encoded: &Encoded,
-    ) -> Result<Arc<Kept>, TurnFailure> {
-        let calls: Vec<CallRecord> =
-            live.with(|it| it.calls.values().filter(|it| it.model_call.is_some()).cloned().collect());
-        let spans = history::spans(&encoded.spans, &calls);
-        let text = String::from_utf8_lossy(&encoded.body);
-        let stored = StoredShare {
-            measure: Measure {
-                tokens: crate::model::estimate_tokens(&text),
-                context_tokens: spec.context_tokens,
-                kept_out_bytes: live.kept_out_bytes(),
-            },
-            share: share_of(&spans),
-            spans,
-        };
-        let row = ExchangeRow {
-            id: self.new_id(),
-            conversation_id: live.id.clone(),
-            at_ms: self.now_ms(),
-            model: spec.name.clone(),
-            url: encoded.url.to_string(),
-            headers: serde_json::to_string(&encoded.recordable_headers()).unwrap_or_default(),
-            sha256: encoded.sha256.clone(),
-            attempts: 0,
-            outcome: "sent".to_owned(),
-            usage: None,
-            spans: serde_json::to_string(&stored).unwrap_or_default(),
-            size: i64::try_from(encoded.body.len()).unwrap_or(i64::MAX),
-        };
-        // Refused and not kept for later: the same turn is tried again by the user, and its request is made anew then.
-        self.store()
-            .refusing()
-            .put_exchange(row.clone(), encoded.body.clone())
-            .await
-            .map_err(not_recorded)?;
-        self.record(
-            live,
-            None,
-            LedgerEntry::Sent {
-                exchange: row.id.clone(),
-                bytes: encoded.body.len() as u64,
-                sha256: row.sha256.clone(),
-                tokens: stored.measure.tokens,
-            },
-        );
-        let exchange = exchange_of(row);
-        live.with(|it| it.exchanges.push(exchange.clone()));
-        let kept = Kept { host: self.clone(), live: Arc::clone(live), exchange: Mutex::new(exchange) };
-        kept.show();
-        Ok(Arc::new(kept))
     }
 
     async fn read_answer(
@@ -529,52 +476,6 @@ impl Host {
     }
 }
 
-/// A request that is kept; notes how its attempts end.
-struct Kept {
-    host: Host,
-    live: Arc<Live>,
-    exchange: Mutex<ExchangeRecord>,
-}
-
-impl Kept {
-    fn show(&self) {
-        let exchange = lock(&self.exchange).clone();
-        self.live.with(|it| {
-            if let Some(old) = it.exchanges.iter_mut().find(|it| it.id == exchange.id) {
-                *old = exchange.clone();
-            }
-        });
-        let conversation_id = self.live.id.clone();
-        self.host.tell(HostEvent::Exchange { conversation_id, exchange: Box::new(exchange) });
-    }
-}
-
-impl Recorder for Kept {
-    fn sending(&self, _request: &Encoded, attempt: u32) -> Result<(), String> {
-        // The bytes are on disk already: the same ones serve every attempt.
-        lock(&self.exchange).attempts = attempt;
-        self.show();
-        Ok(())
-    }
-
-    fn outcome(&self, _request: &Encoded, attempt: u32, outcome: &Outcome) {
-        let text = match outcome {
-            Outcome::Completed => "answered".to_owned(),
-            Outcome::Retried(error) => format!("tried again: {error}"),
-            Outcome::Failed(error) => error.to_string(),
-            Outcome::Dropped => "stopped".to_owned(),
-        };
-        let id = {
-            let mut exchange = lock(&self.exchange);
-            exchange.outcome.clone_from(&text);
-            exchange.id.clone()
-        };
-        let end = ExchangeOutcome { attempts: attempt.into(), outcome: text, usage: None };
-        self.host.keep_writing(self.host.store().finish_exchange(id, end));
-        self.show();
-    }
-}
-
 fn begin(live: &Live) -> Result<CancellationToken, HostError> {
     live.with(|it| {
         if it.cancel.is_some() {
@@ -603,37 +504,12 @@ fn outcome(
     }
 }
 
-/// Ends a turn whose request the disk refuses.
-fn not_recorded(error: StoreError) -> TurnFailure {
-    let todo = format!("{} Then try again.", error.todo());
-    TurnFailure { todo, ..TurnFailure::of_model(&ModelError::NotRecorded { why: error.to_string() }) }
-}
-
-fn title_of(text: &str) -> String {
+pub(super) fn title_of(text: &str) -> String {
     let line = text.lines().find(|it| !it.trim().is_empty()).unwrap_or_default().trim();
     match line.char_indices().nth(TITLE) {
         Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
         None => line.to_owned(),
     }
-}
-
-fn share_of(spans: &[SpanRecord]) -> Vec<Share> {
-    let mut share: Vec<Share> = Vec::new();
-    for span in spans {
-        let bytes = (span.end - span.start) as u64;
-        let label = match span.kind {
-            SourceKind::Results => span.label.clone(),
-            SourceKind::Envelope => "format".to_owned(),
-            SourceKind::Host => "system".to_owned(),
-            SourceKind::Tools => "tools".to_owned(),
-            SourceKind::Messages => "messages".to_owned(),
-        };
-        match share.iter_mut().find(|it| it.kind == span.kind && it.label == label) {
-            Some(known) => known.bytes += bytes,
-            None => share.push(Share { kind: span.kind, label, bytes }),
-        }
-    }
-    share
 }
 
 fn repair_text(repair: &Repair) -> String {

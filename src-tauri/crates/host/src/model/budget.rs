@@ -84,10 +84,10 @@ pub fn fit(mut turn: Turn, model: &ModelSpec) -> (Turn, Fit) {
         .saturating_sub(model.max_output_tokens.unwrap_or_else(|| (context / 4).min(4_096)).min(context / 2));
     let mut cuts = Vec::new();
     limit_tools(&mut turn, room / 2, &mut cuts);
-    for AnsweredCall { result, .. } in turn.messages.iter_mut().flat_map(calls_mut) {
+    for result in turn.messages.iter_mut().flat_map(results_mut) {
         limit_result(result, room / 4, room / 2, model, &mut cuts);
     }
-    let last_user = turn.messages.iter().rposition(|it| matches!(it, Message::User(_))).unwrap_or(0);
+    let last_user = last_asked(&turn.messages);
     abridge(&mut turn, 0..last_user, room, model, &mut cuts);
     omit(&mut turn, last_user, room, model, &mut cuts);
     let end = turn.messages.len();
@@ -158,7 +158,7 @@ fn abridge(
 ) {
     let mut total = turn_tokens(turn, model);
     let messages = turn.messages.get_mut(range).unwrap_or_default();
-    for AnsweredCall { result, .. } in messages.iter_mut().flat_map(calls_mut) {
+    for result in messages.iter_mut().flat_map(results_mut) {
         if total <= room {
             return;
         }
@@ -202,11 +202,22 @@ fn last_of_each(cuts: Vec<Cut>) -> Vec<Cut> {
     out
 }
 
-fn calls_mut(message: &mut Message) -> &mut [AnsweredCall] {
+fn results_mut(message: &mut Message) -> Vec<&mut ModelToolResult> {
     match message {
-        Message::User(_) => &mut [],
-        Message::Assistant { calls, .. } => calls,
+        Message::User(_) => Vec::new(),
+        Message::Brought(it) => vec![&mut it.content],
+        Message::Assistant { calls, .. } => calls.iter_mut().map(|it| &mut it.result).collect(),
     }
+}
+
+/// Where what the user asked last begins: with what they let in directly before it.
+fn last_asked(messages: &[Message]) -> usize {
+    let is_asked = |it: &Message| matches!(it, Message::User(_) | Message::Brought(_));
+    let Some(mut at) = messages.iter().rposition(is_asked) else { return 0 };
+    while at > 0 && matches!(messages[at - 1], Message::Brought(_)) {
+        at -= 1;
+    }
+    at
 }
 
 fn text_of(item: &ModelItem) -> Option<&str> {
@@ -259,6 +270,8 @@ fn message_tokens(message: &Message, model: &ModelSpec) -> u64 {
             let pictures = if model.takes_images { it.images.len() } else { 0 };
             FRAME_TOKENS + estimate_tokens(&it.text) + tokens(pictures) * IMAGE_TOKENS
         }
+        // The header of an attached resource is counted for all.
+        Message::Brought(it) => FRAME_TOKENS * 4 + result_tokens(&it.content, model),
         Message::Assistant { text, calls, .. } => {
             let call = |it: &AnsweredCall| {
                 let name = estimate_tokens(&it.call.wire_name) + estimate_tokens(it.call.arguments.text());

@@ -214,6 +214,13 @@ impl ModelToolResult {
         Self { call_id: call_id.into(), is_error, items: vec![item] }
     }
 
+    /// What a server wrote and the user let in; `item_id` stands in the place of a call's id. Without anything readable there is none.
+    pub(super) fn brought(item_id: Arc<str>, blocks: &[ContentBlock]) -> Option<Self> {
+        let item = |(block, it)| Some(SourcedItem::new(item_of(it)?, Origin::Brought { block }));
+        let items: Vec<SourcedItem> = blocks.iter().enumerate().filter_map(item).collect();
+        (!items.is_empty()).then_some(Self { call_id: item_id, is_error: false, items })
+    }
+
     /// The id of the call that it answers.
     pub fn call_id(&self) -> &str {
         &self.call_id

@@ -10,9 +10,9 @@ use url::Url;
 use usher_protocol::{RawJson, common::ResourceLink};
 
 use super::{
-    BodyWriter, CallIds, CallPart, Door, EncodeError, Encoded, Endpoint, HostText, Message, Mime, ModelItem,
-    ModelSpec, ModelToolResult, OfferedTool, Source, SourcedItem, StreamDecoder, SystemText, ToolChoice,
-    ToolPart, Turn, UserMessage, Wire,
+    BodyWriter, BroughtMessage, CallIds, CallPart, Door, EncodeError, Encoded, Endpoint, HostText, Message,
+    Mime, ModelItem, ModelSpec, ModelToolResult, OfferedTool, Origin, Source, SourcedItem, StreamDecoder,
+    SystemText, ToolChoice, ToolPart, Turn, UserMessage, Wire,
     host_text::{MediaKind, NotSent},
     openai_stream::ChatDecoder,
     turn::{AnsweredCall, Arguments},
@@ -98,6 +98,7 @@ fn write_body(w: &mut BodyWriter, turn: &Turn, model: &ModelSpec) {
         }
         match message {
             Message::User(it) => write_user(w, it, model),
+            Message::Brought(it) => write_brought(w, it, model),
             Message::Assistant { item_id, text, calls } => write_assistant(w, item_id, text, calls, model),
         }
     }
@@ -168,7 +169,7 @@ fn write_user(w: &mut BodyWriter, message: &UserMessage, model: &ModelSpec) {
     w.envelope("{\"role\":\"user\",\"content\":");
     let is_of_view = match &message.door {
         Door::ViewMessage { .. } | Door::ViewContext { .. } => true,
-        Door::Typed | Door::ShownToModel { .. } => false,
+        Door::Typed | Door::ShownToModel { .. } | Door::Prompt { .. } | Door::Resource { .. } => false,
     };
     if message.images.is_empty() {
         w.envelope("\"");
@@ -196,6 +197,81 @@ fn write_user(w: &mut BodyWriter, message: &UserMessage, model: &ModelSpec) {
         write_image(w, &source, mime, b64);
     }
     w.envelope("]}");
+}
+
+/// What a server wrote and the user let in, in the role that it was given. Models take no pictures from themselves.
+fn write_brought(w: &mut BodyWriter, message: &BroughtMessage, model: &ModelSpec) {
+    let source = Source::User { item_id: message.item_id().clone(), door: message.door.clone() };
+    let header = match &message.door {
+        Door::Resource { .. } => Some(HostText::AttachedResource),
+        Door::Typed
+        | Door::ShownToModel { .. }
+        | Door::ViewMessage { .. }
+        | Door::ViewContext { .. }
+        | Door::Prompt { .. } => None,
+    };
+    let items = &message.content.items;
+    if message.by_assistant {
+        let blind = ModelSpec { takes_images: false, ..model.clone() };
+        w.envelope("{\"role\":\"assistant\",\"content\":\"");
+        write_items(w, &source, header.as_ref(), items, &blind);
+        w.envelope("\"}");
+        return;
+    }
+    w.envelope("{\"role\":\"user\",\"content\":");
+    let shown = |item: &SourcedItem| item.keep.is_none() && picture_of(item, model).is_some();
+    if !items.iter().any(shown) {
+        w.envelope("\"");
+        write_items(w, &source, header.as_ref(), items, model);
+        w.envelope("\"}");
+        return;
+    }
+    let mut first = true;
+    // Words and pictures in the order in which they were written.
+    for run in items.chunk_by(|a, b| !shown(a) && !shown(b)) {
+        w.envelope(if first { "[" } else { "," });
+        match run {
+            [one] if shown(one) => {
+                if first && let Some(header) = &header {
+                    w.envelope("{\"type\":\"text\",\"text\":\"");
+                    w.host(header);
+                    w.envelope("\"},");
+                }
+                if let Some((mime, b64)) = picture_of(one, model) {
+                    write_picture(w, &source, mime, b64);
+                }
+            }
+            words => {
+                w.envelope("{\"type\":\"text\",\"text\":\"");
+                write_items(w, &source, header.as_ref().filter(|_| first), words, model);
+                w.envelope("\"}");
+            }
+        }
+        first = false;
+    }
+    w.envelope("]}");
+}
+
+fn write_items(
+    w: &mut BodyWriter,
+    source: &Source,
+    header: Option<&HostText>,
+    items: &[SourcedItem],
+    model: &ModelSpec,
+) {
+    if let Some(header) = header {
+        w.host(header);
+    }
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            w.host(&HostText::ItemSeparator);
+        }
+        write_item(w, |_| source.clone(), item, model);
+    }
+}
+
+fn picture_of<'a>(item: &'a SourcedItem, model: &ModelSpec) -> Option<(&'a str, &'a str)> {
+    picture(&item.content.as_ref().ok()?.0, model)
 }
 
 fn write_assistant(
@@ -245,17 +321,22 @@ fn write_result(w: &mut BodyWriter, result: &ModelToolResult, model: &ModelSpec)
         if index > 0 && !matches!(result.items[index - 1].content, Err(HostText::InvalidArguments)) {
             w.host(&HostText::ItemSeparator);
         }
-        write_item(w, &result.call_id, item, model);
+        write_item(w, |origin| SourcedItem::source(&result.call_id, origin), item, model);
     }
     w.envelope("\"}");
 }
 
-fn write_item(w: &mut BodyWriter, call_id: &Arc<str>, item: &SourcedItem, model: &ModelSpec) {
+fn write_item(
+    w: &mut BodyWriter,
+    source_of: impl Fn(&Origin) -> Source,
+    item: &SourcedItem,
+    model: &ModelSpec,
+) {
     let (content, origin) = match &item.content {
         Ok(it) => (&it.0, &it.1),
         Err(host) => return w.host(host),
     };
-    let source = SourcedItem::source(call_id, origin);
+    let source = source_of(origin);
     let text = |w: &mut BodyWriter, text: &str| {
         let (kept, notice) = item.kept(text);
         w.escaped(&source, kept);
@@ -371,7 +452,12 @@ pub(super) fn picture<'a>(item: &'a ModelItem, model: &ModelSpec) -> Option<(&'a
 }
 
 fn write_image(w: &mut BodyWriter, source: &Source, mime: &str, b64: &str) {
-    w.envelope(",{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:");
+    w.envelope(",");
+    write_picture(w, source, mime, b64);
+}
+
+fn write_picture(w: &mut BodyWriter, source: &Source, mime: &str, b64: &str) {
+    w.envelope("{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:");
     w.escaped(source, Mime::of(mime).as_str());
     w.envelope(";base64,");
     w.escaped(source, b64);

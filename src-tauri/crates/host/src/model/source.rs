@@ -97,6 +97,20 @@ pub enum Door {
         /// The call that the View belongs to.
         call_id: Arc<str>,
     },
+    /// A prompt of a server that the user chose, read and sent (server/prompts).
+    Prompt {
+        /// The server's name.
+        server: Arc<str>,
+        /// The prompt's name.
+        name: Arc<str>,
+    },
+    /// A resource of a server that the user attached (server/resources).
+    Resource {
+        /// The server's name.
+        server: Arc<str>,
+        /// Its address.
+        uri: Arc<str>,
+    },
 }
 
 /// Which part of a result an item was made from.
@@ -122,6 +136,11 @@ pub enum Origin {
     ArgumentErrors,
     /// A protocol error's message, in the server's words.
     ProtocolError,
+    /// A block of a prompt or a resource; its [`Door`] says of which.
+    Brought {
+        /// Its place in the message.
+        block: usize,
+    },
 }
 
 /// A range of a body and its source.
@@ -152,6 +171,8 @@ impl Source {
                 }
                 Door::ViewMessage { call_id } => format!("message of the View of call {call_id}"),
                 Door::ViewContext { call_id } => format!("context of the View of call {call_id}"),
+                Door::Prompt { server, name } => format!("prompt {name} of {server}, sent by you"),
+                Door::Resource { server, uri } => format!("resource {uri} of {server}, attached by you"),
             },
             Self::Assistant { .. } => "the model's answer".to_owned(),
             Self::Call { call_id, part } => match part {
@@ -171,6 +192,7 @@ impl Source {
                 Origin::Script => format!("call {call_id}: what the script returned"),
                 Origin::ArgumentErrors => format!("call {call_id}: what is wrong with its arguments"),
                 Origin::ProtocolError => format!("call {call_id}: the server's error"),
+                Origin::Brought { block } => format!("block {block} of {call_id}"),
             },
         }
     }

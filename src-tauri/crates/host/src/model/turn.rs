@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use usher_protocol::RawJson;
+use usher_protocol::{RawJson, common::ContentBlock};
 
 use super::{Door, HostText, ModelToolResult};
 
@@ -61,6 +61,36 @@ pub enum HistoryItem {
     Assistant(AssistantMessage),
     /// The result of a call.
     Result(ModelToolResult),
+    /// What a server wrote and the user let in: a message of a prompt, or a resource.
+    Brought(BroughtMessage),
+}
+
+/// A message that a server wrote and the user, having seen it, let in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BroughtMessage {
+    /// How it came into the conversation.
+    pub(super) door: Door,
+    /// Whether it is to be read as the model's own earlier words (a prompt may have such messages).
+    pub(super) by_assistant: bool,
+    /// What it holds, kept as a result is, so that the same budget holds for it. Its call's id is that of the stored item.
+    pub(super) content: ModelToolResult,
+}
+
+impl BroughtMessage {
+    /// Takes the blocks of a message; none when there is nothing to read in them.
+    pub fn new(
+        item_id: impl Into<Arc<str>>,
+        door: Door,
+        by_assistant: bool,
+        blocks: &[ContentBlock],
+    ) -> Option<Self> {
+        let content = ModelToolResult::brought(item_id.into(), blocks)?;
+        Some(Self { door, by_assistant, content })
+    }
+
+    pub(super) fn item_id(&self) -> &Arc<str> {
+        &self.content.call_id
+    }
 }
 
 /// A user message.
@@ -113,6 +143,7 @@ pub enum Arguments {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
     User(UserMessage),
+    Brought(BroughtMessage),
     Assistant { item_id: Arc<str>, text: Arc<str>, calls: Vec<AnsweredCall> },
 }
 
@@ -214,6 +245,7 @@ impl Turn {
         for item in history {
             match item {
                 HistoryItem::User(it) => open.push(Open::User(it)),
+                HistoryItem::Brought(it) => open.push(Open::Brought(it)),
                 HistoryItem::Assistant(it) => {
                     let calls = it.calls.into_iter().map(|call| (call, None)).collect();
                     open.push(Open::Assistant { item_id: it.item_id, text: it.text, calls });
@@ -242,7 +274,7 @@ impl Turn {
         self.messages
             .iter()
             .flat_map(|message| match message {
-                Message::User(_) => [].iter(),
+                Message::User(_) | Message::Brought(_) => [].iter(),
                 Message::Assistant { calls, .. } => calls.iter(),
             })
             .map(|it| &it.result)
@@ -252,6 +284,7 @@ impl Turn {
 /// A message whose calls may still wait for results.
 enum Open {
     User(UserMessage),
+    Brought(BroughtMessage),
     Assistant { item_id: Arc<str>, text: Arc<str>, calls: Vec<(ToolCall, Option<ModelToolResult>)> },
 }
 
@@ -259,6 +292,7 @@ impl Open {
     fn close(self, repairs: &mut Vec<Repair>) -> Option<Message> {
         let (item_id, text, calls) = match self {
             Self::User(it) => return Some(Message::User(it)),
+            Self::Brought(it) => return Some(Message::Brought(it)),
             Self::Assistant { item_id, text, calls } => (item_id, text, calls),
         };
         if text.is_empty() && calls.is_empty() {

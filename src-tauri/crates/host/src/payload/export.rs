@@ -1,9 +1,8 @@
 //! Tables as files: CSV for spreadsheets, JSON with the records as they came.
 
-use super::{
-    scan::{JsonKind, unquote},
-    table::{Sort, TableIndex},
-};
+use usher_protocol::scan::{JsonKind, unquote};
+
+use super::table::{Sort, TableIndex};
 
 impl TableIndex {
     /// The matching rows as CSV (RFC 4180: comma, CRLF, quotes doubled; UTF-8 without a mark), the keys as its first line.

@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use usher_protocol::RawJson;
+use usher_protocol::{
+    RawJson,
+    scan::{Child, JsonKind, abridge, children, unquote},
+};
 
 use super::{
     number::{Decimal, natural},
-    scan::{Child, JsonKind, abridge, children, unquote},
     titles::column_titles,
     tree::escape,
 };
@@ -232,6 +234,12 @@ impl TableIndex {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// About how much memory it takes, with the text that it stands on, in bytes.
+    pub fn bytes(&self) -> usize {
+        let places = self.rows.len() + self.cells.len();
+        self.json.bytes() + places * size_of::<Place>() + self.starts.len() * size_of::<u32>()
     }
 
     /// Whether there are no rows.

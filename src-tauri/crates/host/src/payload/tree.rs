@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::scan::{Child, JsonKind, abridge, children, skip_space, unquote, value_end};
+use usher_protocol::scan::{Child, JsonKind, abridge, children, skip_space, unquote, value_end};
 
 /// A pointer with more steps than this is not followed, so that a hostile depth costs little.
 const MAX_STEPS: usize = 256;

@@ -346,3 +346,18 @@ fn every_run_ends_once() {
         assert!(lines.last().as_ref().is_some_and(is_end), "{source:?} {lines:?}");
     }
 }
+
+#[test]
+fn a_limit_that_was_reached_is_named() {
+    let told: Vec<String> =
+        [StopReason::Asked, StopReason::Time, StopReason::Memory, StopReason::Output, StopReason::Calls]
+            .map(|it| it.told(&Limits::default()))
+            .into();
+    expect![[r#"
+        The script was stopped.
+        The script was stopped because it ran for more than 30 seconds (waiting for answers does not count).
+        The script was stopped because it needed more than 64 MiB of memory.
+        The script was stopped because it printed or returned more than 1 MiB.
+        The script was stopped because it made more than 200 calls."#]]
+    .assert_eq(&told.join("\n"));
+}

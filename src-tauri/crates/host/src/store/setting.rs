@@ -25,6 +25,14 @@ impl Store {
         })
     }
 
+    /// Forgets a setting.
+    pub fn delete_setting(&self, key: impl Into<String>) -> Written {
+        let key = key.into();
+        self.write(move |connection| {
+            connection.execute("DELETE FROM setting WHERE key = ?1", [&key]).map(drop)
+        })
+    }
+
     /// A setting.
     ///
     /// # Errors

@@ -10,7 +10,11 @@ mod kill;
 mod trouble;
 
 fn quick() -> StoreOptions {
-    StoreOptions { busy: Duration::from_millis(20), retry: Duration::from_millis(5) }
+    StoreOptions {
+        busy: Duration::from_millis(20),
+        retry: Duration::from_millis(5),
+        ..StoreOptions::default()
+    }
 }
 
 fn open(dir: &Path) -> Store {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bytestring::ByteString;
 use futures::StreamExt as _;
 use http::header;
 use tokio::sync::mpsc;
@@ -70,6 +71,7 @@ pub(in crate::connection) async fn start(
             if matches!(event.event.as_deref(), None | Some("" | "message"))
                 && let Some(text) = event.data
             {
+                let text = ByteString::from(text);
                 let sorted = sort(&text);
                 reading.take_sorted(sorted, text).await;
             }

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use bytestring::ByteString;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::{RequestBuilder, Response};
@@ -96,13 +97,14 @@ impl RawClient {
 
     /// Takes text that came into the wire. Gives what rmcp is told of it.
     async fn take(&self, text: String, asked: Option<i64>, opening: bool) -> Option<String> {
+        let text = ByteString::from(text);
         let mut sorted = sort(&text);
         let told = match &mut sorted {
             Sorted::Messages(messages) => {
                 if let Some(asked) = asked {
                     readdress(messages, asked);
                 }
-                let told = messages.iter().find_map(|it| skeleton(it, opening.then_some(text.as_str())));
+                let told = messages.iter().find_map(|it| skeleton(it, opening.then_some(&*text)));
                 // Answers that nobody awaits are those of a session that rmcp renewed.
                 messages.retain(|it| answered(it).is_none_or(|id| self.wire.awaits(id)));
                 if messages.is_empty() {
@@ -169,6 +171,9 @@ impl RawClient {
         }
         let is_json = is_type(response.headers(), JSON);
         let text = body(response).await?;
+        if had_session && is_session_lost(status, &text) {
+            return Err(StreamableHttpError::SessionExpired);
+        }
         let Some(id) = asked else {
             // Nothing is asked by a notification, so nothing in its answer counts but whether it was taken.
             return if status.is_success() {
@@ -346,7 +351,10 @@ pub(super) fn failure(error: &Failed, authorization: Option<&Authorization>) -> 
         StreamableHttpError::AuthRequired(it) => (Some(401), Some(it.www_authenticate_header.clone())),
         StreamableHttpError::InsufficientScope(it) => (Some(403), Some(it.www_authenticate_header.clone())),
         StreamableHttpError::HttpStatus(it) => (Some(it.status), None),
-        StreamableHttpError::SessionExpired => (Some(404), None),
+        StreamableHttpError::SessionExpired => {
+            let detail = "the server does not know its session, nor the new one that took its place";
+            return HttpFailure { status: None, detail: detail.to_owned(), challenge: None };
+        }
         _ => (None, None),
     };
     let detail = if status.is_some() && challenge.is_none() { String::new() } else { error.to_string() };
@@ -416,6 +424,17 @@ fn refused(status: StatusCode, headers: &HeaderMap) -> Option<Failed> {
         )),
         _ => None,
     }
+}
+
+/// Whether a server says that it forgot a session with a status other than the one for it, which is 404 (2025-11-25 basic/transports,
+/// "Session Management"). Servers that were restarted do, and a client that believes the status alone is stuck for ever.
+fn is_session_lost(status: StatusCode, text: &str) -> bool {
+    const STATUSES: [StatusCode; 3] =
+        [StatusCode::BAD_REQUEST, StatusCode::GONE, StatusCode::SERVICE_UNAVAILABLE];
+    const WORDS: [&str; 8] =
+        ["not found", "no valid", "invalid", "expired", "unknown", "terminated", "not exist", "missing"];
+    let said = cut(text).to_ascii_lowercase();
+    STATUSES.contains(&status) && said.contains("session") && WORDS.iter().any(|it| said.contains(it))
 }
 
 pub(super) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
@@ -493,4 +512,32 @@ fn with_causes(error: &reqwest::Error) -> String {
         cause = next.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_lost_however_the_server_says_it() {
+        let refusal = |text: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":"server-error","error":{{"code":-32600,"message":"{text}"}}}}"#)
+        };
+        for (status, text) in [
+            (400, refusal("Bad Request: No valid session ID provided")),
+            (400, refusal("Session not found")),
+            (410, "session expired".to_owned()),
+            (503, "Unknown session".to_owned()),
+        ] {
+            assert!(is_session_lost(StatusCode::from_u16(status).unwrap(), &text), "{status} {text}");
+        }
+        for (status, text) in [
+            (400, refusal("Invalid params: name is missing")),
+            (503, "no healthy upstream".to_owned()),
+            (500, "Session not found".to_owned()),
+            (200, refusal("Session not found")),
+        ] {
+            assert!(!is_session_lost(StatusCode::from_u16(status).unwrap(), &text), "{status} {text}");
+        }
+    }
 }

@@ -87,10 +87,14 @@ async fn a_kind_of_result_that_was_not_offered_is_no_result() {
         far.answer(&id, r#"{"resultType":"task","content":[]}"#).await;
         far.read().await;
     });
-    let (connection, _events) = open([server], &patient()).await;
+    let (connection, _events) =
+        open([server], &ConnectionOptions { tasks_extension: false, ..patient() }).await;
     let connection = connection.unwrap();
     let error = connection.call(&call("t", "{}"), CallOptions::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), r#"the server's answer cannot be read: it is the resultType "task""#);
+    assert_eq!(
+        error.to_string(),
+        "the server's answer cannot be read: it is a task, which nobody offered to follow for tools/call"
+    );
 }
 
 #[tokio::test]

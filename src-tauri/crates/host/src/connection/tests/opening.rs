@@ -8,6 +8,10 @@ fn hasty() -> ConnectionOptions {
     ConnectionOptions { probe_timeout: Duration::from_millis(1), ..patient() }
 }
 
+fn remembered(server: &str, revision: Revision) -> Option<Remembered> {
+    Some(Remembered { revision, server: Some(server.to_owned()) })
+}
+
 fn old_server() -> Script {
     script(|mut far| async move {
         far.shake("2025-06-18").await;
@@ -31,7 +35,8 @@ async fn an_old_server_that_refuses_the_probe_is_greeted_on_the_same_stream() {
         Sent initialize, offering 2025-11-25.
         far speaks 2025-11-25."]]
     .assert_eq(&steps(&connection));
-    assert_eq!(connection.greeting().remember, None);
+    // The next start spares the question.
+    assert_eq!(connection.greeting().remember, remembered("far 1", Revision::V2025_11_25));
 }
 
 #[tokio::test]
@@ -76,14 +81,14 @@ async fn silence_is_waited_for_once_only() {
         far.idle().await;
     });
     let (connection, _events) = open([far], &hasty()).await;
-    let remember = connection.unwrap().greeting().remember;
-    assert_eq!(remember, Some(Revision::V2025_06_18));
-    let options = ConnectionOptions { remembered: remember, ..patient() };
+    let remember = connection.unwrap().greeting().remember.clone();
+    assert_eq!(remember, remembered("far 1", Revision::V2025_06_18));
+    let options = ConnectionOptions { remembered: remember.clone(), ..patient() };
     let (connection, _events) = open([old_server()], &options).await;
     let connection = connection.unwrap();
     assert_eq!(connection.greeting().remember, remember);
     expect![[r"
-        Last time the server spoke 2025-06-18 and did not answer the probe, so the handshake comes first.
+        Last time the server spoke 2025-06-18, so the handshake comes first.
         Sent initialize, offering 2025-11-25.
         The server answered initialize with 2025-06-18.
         far speaks 2025-06-18."]]
@@ -145,7 +150,7 @@ async fn an_updated_server_is_probed_although_it_is_remembered() {
             far.idle().await;
         })
     };
-    let options = ConnectionOptions { remembered: Some(Revision::V2025_11_25), ..patient() };
+    let options = ConnectionOptions { remembered: Some(Revision::V2025_11_25.into()), ..patient() };
     let (connection, _events) = open([modern(), modern()], &options).await;
     assert_eq!(connection.unwrap().revision(), Revision::V2026_12_01);
 }
@@ -207,4 +212,94 @@ async fn an_unsupported_error_that_names_nothing_tries_the_next() {
     });
     let (connection, _events) = open([far], &patient()).await;
     assert_eq!(connection.unwrap().revision(), Revision::V2026_07_28);
+}
+
+#[tokio::test]
+async fn a_server_of_an_earlier_revision_is_asked_under_it_first_the_next_time() {
+    let only = |revisions: &'static [&'static str]| {
+        script(move |mut far| async move {
+            far.greet(revisions).await;
+            far.idle().await;
+        })
+    };
+    let (connection, _events) = open([only(&["2026-07-28"])], &patient()).await;
+    let remember = connection.unwrap().greeting().remember.clone();
+    assert_eq!(remember, remembered("far 1", Revision::V2026_07_28));
+    let options = ConnectionOptions { remembered: remember.clone(), ..patient() };
+    let (connection, _events) = open([only(&["2026-07-28"])], &options).await;
+    let connection = connection.unwrap();
+    expect![[r"
+        Last time the server spoke 2026-07-28, so it comes first.
+        Asked server/discover under 2026-07-28.
+        far speaks 2026-07-28."]]
+    .assert_eq(&steps(&connection));
+    assert_eq!(connection.greeting().remember, remember);
+    // One that has learned a newer one names it, and is not held to the old one.
+    let (connection, _events) = open([only(&["2026-07-28", "2026-12-01"])], &options).await;
+    let connection = connection.unwrap();
+    assert_eq!(
+        (connection.revision(), connection.greeting().remember.clone()),
+        (Revision::V2026_12_01, None)
+    );
+}
+
+#[tokio::test]
+async fn another_server_than_the_remembered_one_is_asked_anew_the_next_time() {
+    let options = ConnectionOptions { remembered: remembered("far 0.9", Revision::V2025_06_18), ..patient() };
+    let (connection, _events) = open([old_server()], &options).await;
+    let connection = connection.unwrap();
+    assert_eq!(connection.greeting().remember, None);
+    assert!(steps(&connection).contains("Last time it was far 0.9, now it is far 1;"));
+}
+
+async fn pinned(revision: Revision, scripts: impl IntoIterator<Item = Script>) -> Result<String, String> {
+    let options = ConnectionOptions { pinned: Some(revision), ..patient() };
+    let (connection, _events) = open(scripts, &options).await;
+    connection.map(|it| steps(&it)).map_err(|error| format!("{error}\n{}", error.todo()))
+}
+
+#[tokio::test]
+async fn a_chosen_revision_is_the_only_one_that_is_tried() {
+    let both = || {
+        script(|mut far| async move {
+            far.greet(&["2026-07-28", "2026-12-01"]).await;
+            far.idle().await;
+        })
+    };
+    expect![[r"
+        2026-07-28 was chosen for this server; no other is tried.
+        Asked server/discover under 2026-07-28.
+        far speaks 2026-07-28."]]
+    .assert_eq(&pinned(Revision::V2026_07_28, [both()]).await.unwrap());
+    expect![[r"
+        2025-06-18 was chosen for this server; no other is tried.
+        Sent initialize, offering 2025-06-18.
+        far speaks 2025-06-18."]]
+    .assert_eq(&pinned(Revision::V2025_06_18, [old_server()]).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_speak_the_chosen_revision_is_not_used() {
+    expect![[r"
+        only 2025-11-25 was to be spoken with the server, which speaks 2025-06-18
+        Choose another revision for it, or automatic negotiation."]]
+    .assert_eq(&pinned(Revision::V2025_11_25, [old_server()]).await.unwrap_err());
+    let other = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32022,"message":"no","data":{"supported":["2026-12-01"]}}"#).await;
+        far.idle().await;
+    });
+    expect![[r"
+        only 2026-07-28 was to be spoken with the server, which speaks 2026-12-01
+        Choose another revision for it, or automatic negotiation."]]
+    .assert_eq(&pinned(Revision::V2026_07_28, [other]).await.unwrap_err());
+    let old = script(|mut far| async move {
+        let (id, _, _) = far.request().await.unwrap();
+        far.refuse(&id, r#"{"code":-32601,"message":"Method not found"}"#).await;
+        far.idle().await;
+    });
+    expect![[r"
+        only 2026-12-01 was to be spoken with the server, which speaks something else
+        Choose another revision for it, or automatic negotiation."]]
+    .assert_eq(&pinned(Revision::V2026_12_01, [old]).await.unwrap_err());
 }

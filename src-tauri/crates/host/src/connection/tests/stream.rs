@@ -24,7 +24,10 @@ async fn results_are_the_very_text() {
         assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "usher");
         assert_eq!(
             meta["io.modelcontextprotocol/clientCapabilities"],
-            json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}})
+            json!({"extensions": {
+                "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]},
+                "io.modelcontextprotocol/tasks": {},
+            }})
         );
         far.answer(&id, result).await;
         far.idle().await;
@@ -290,6 +293,48 @@ async fn a_timeout_cancels_too() {
     let result = connection.call(&call("t", "{}"), options).await;
     assert_eq!(result, Err(CallError::TimedOut { seconds: 0 }));
     next_call_is_answered(&connection, events).await;
+}
+
+/// A server that reports progress for ever is not waited for for ever.
+#[tokio::test]
+async fn progress_does_not_extend_the_limit_of_a_call() {
+    let far = script(|mut far| async move {
+        far.greet(NEWEST).await;
+        let (_, _, params) = far.request().await.unwrap();
+        let token = params.to_value()["_meta"]["progressToken"].clone();
+        for number in 0_u64.. {
+            let params = json!({"progressToken": token, "progress": number});
+            let line = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+            if far.out.write_all(format!("{line}\n").as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let options = ConnectionOptions { call_limit: Duration::from_millis(50), ..patient() };
+    let (connection, _events) = open([far], &options).await;
+    let (progress, mut told) = tokio::sync::mpsc::channel(1);
+    // Whoever listens to the progress does so until the end.
+    tokio::spawn(async move { while told.recv().await.is_some() {} });
+    let options = CallOptions { progress: Some(progress), ..CallOptions::default() };
+    let result = connection.unwrap().call(&call("t", "{}"), options).await;
+    assert_eq!(result, Err(CallError::TimedOut { seconds: 0 }));
+}
+
+/// A call may take longer than anything else that a server is asked.
+#[tokio::test]
+async fn a_call_is_not_ended_by_the_limit_of_other_requests() {
+    let far = script(|mut far| async move {
+        far.greet(NEWEST).await;
+        let (id, _, _) = far.request().await.unwrap();
+        far.answer(&id, r#"{"late":true}"#).await;
+        far.idle().await;
+    });
+    let options = ConnectionOptions { request_timeout: Duration::ZERO, ..patient() };
+    let (connection, _events) = open([far], &options).await;
+    let connection = connection.unwrap();
+    let raw = connection.call(&call("t", "{}"), CallOptions::default()).await.unwrap();
+    assert_eq!(raw.get(), r#"{"late":true}"#);
+    assert!(connection.list_tools().await.is_err(), "other requests have no time at all here");
 }
 
 #[tokio::test]

@@ -221,7 +221,7 @@ fn secrets_are_for_their_owner_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("secrets.json");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let (secrets, notices) = Secrets::open(dir.path()).unwrap();
+    let (secrets, notices) = Secrets::open(dir.path(), &SecretPlace::File).unwrap();
     assert_eq!(notices, []);
     secrets.set("model/a", Some("sk-CANARY")).unwrap();
     secrets.set("model/b", Some("other")).unwrap();
@@ -230,14 +230,14 @@ fn secrets_are_for_their_owner_alone() {
     assert!(!format!("{secrets:?}").contains("CANARY"));
 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let (secrets, notices) = Secrets::open(dir.path()).unwrap();
+    let (secrets, notices) = Secrets::open(dir.path(), &SecretPlace::File).unwrap();
     assert_eq!(secrets.get("model/a").as_deref(), Some("sk-CANARY"));
     assert!(!secrets.has("model/b"));
     assert!(notices[0].what.starts_with("Other users"));
     assert_eq!(mode(&path), 0o600);
 
     fs::write(&path, "{ half").unwrap();
-    let (secrets, notices) = Secrets::open(dir.path()).unwrap();
+    let (secrets, notices) = Secrets::open(dir.path(), &SecretPlace::File).unwrap();
     assert!(!secrets.has("model/a"));
     assert!(notices[0].safe.contains("damaged-1"));
     assert_eq!(fs::read_to_string(dir.path().join("secrets.json.damaged-1")).unwrap(), "{ half");

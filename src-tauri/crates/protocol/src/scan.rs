@@ -33,7 +33,7 @@ impl JsonKind {
     }
 
     /// The kind of the value that a text is, told by its first character.
-    pub(super) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         match text.as_bytes().first() {
             Some(b'{') => Self::Object,
             Some(b'[') => Self::Array,
@@ -45,20 +45,22 @@ impl JsonKind {
     }
 
     /// Whether it has children.
-    pub(super) fn is_container(self) -> bool {
+    pub fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
     }
 }
 
-/// A child of a container: where its key (with quotes; empty in an array) and its value stand in the text.
+/// A child of a container: where its parts stand in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Child {
-    pub(super) key: Range<usize>,
-    pub(super) value: Range<usize>,
+pub struct Child {
+    /// The key with its quotes; empty in an array.
+    pub key: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
 }
 
 /// The children of the container that starts at `start`; none for a scalar.
-pub(super) fn children(text: &str, start: usize) -> Children<'_> {
+pub fn children(text: &str, start: usize) -> Children<'_> {
     let bytes = text.as_bytes();
     let at = skip_space(bytes, start);
     match bytes.get(at) {
@@ -68,8 +70,9 @@ pub(super) fn children(text: &str, start: usize) -> Children<'_> {
     }
 }
 
-/// See [`children`].
-pub(super) struct Children<'t> {
+/// The children of a container, one after the other; see [`children`].
+#[derive(Debug, Clone)]
+pub struct Children<'t> {
     bytes: &'t [u8],
     at: usize,
     object: bool,
@@ -104,7 +107,7 @@ impl Iterator for Children<'_> {
 }
 
 /// Where the value that starts at `at` ends. Containers are skipped by counting, not by recursion.
-pub(super) fn value_end(bytes: &[u8], at: usize) -> usize {
+pub fn value_end(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at) {
         Some(b'"') => string_end(bytes, at),
         Some(b'{' | b'[') => {
@@ -139,7 +142,8 @@ pub(super) fn value_end(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-fn string_end(bytes: &[u8], quote: usize) -> usize {
+/// Where the string that opens at `quote` ends: the place after its closing quote.
+pub fn string_end(bytes: &[u8], quote: usize) -> usize {
     let mut at = quote + 1;
     while let Some(&byte) = bytes.get(at) {
         match byte {
@@ -151,13 +155,14 @@ fn string_end(bytes: &[u8], quote: usize) -> usize {
     bytes.len()
 }
 
-pub(super) fn skip_space(bytes: &[u8], at: usize) -> usize {
+/// The first place from `at` on that is no white space.
+pub fn skip_space(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
 /// A string without quotes and escapes. Half of a surrogate pair has no character; it becomes U+FFFD.
-pub(super) fn unquote(quoted: &str) -> Cow<'_, str> {
+pub fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
@@ -198,7 +203,7 @@ fn unescape_loosely(inner: &str) -> String {
 }
 
 /// The start of a text, at most `limit` characters, with a mark where it was cut.
-pub(super) fn abridge(text: &str, limit: usize) -> String {
+pub fn abridge(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default()),
         None => text.to_owned(),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use usher_host::contract::{Report, Status, Verdict};
 
 /// Writes it. With `strict` a recommendation that is not kept is a failure as well.
-pub(super) fn text(report: &Report, strict: bool) -> String {
+pub(crate) fn text(report: &Report, strict: bool) -> String {
     let server = report.server.as_deref().unwrap_or("server");
     let mut suites = suite(server, &report.whole, &[], None, strict);
     for tool in &report.tools {

@@ -1,0 +1,92 @@
+//! What servers ask, and what they may have, as the window reads it.
+
+use usher_host::{connection::LoggingLevel, conversation as host};
+
+use super::types as view;
+
+pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
+    let asked = match it.asked {
+        host::Asked::Form { message, fields } => {
+            view::AskedView::Form { message, fields: fields.into_iter().map(field).collect() }
+        }
+        host::Asked::Url { message, url, host } => view::AskedView::Url { message, url, host },
+        host::Asked::Sample(it) => view::AskedView::Sample { request: sample(*it) },
+        host::Asked::SampleAnswer(it) => view::AskedView::SampleAnswer {
+            answer: view::SampleAnswerView {
+                model: it.model,
+                text: it.text,
+                cut: it.cut,
+                exchange_id: it.exchange_id,
+                conversation_id: it.conversation_id,
+            },
+        },
+    };
+    view::QuestionView { id: it.id, server_name: it.server_name, asked }
+}
+
+fn field(it: host::Field) -> view::FieldView {
+    let choices = |all: Vec<host::Choice>| {
+        all.into_iter().map(|it| view::ChoiceView { value: it.value, title: it.title }).collect()
+    };
+    let input = match it.kind {
+        host::FieldKind::Text { format, max, .. } => {
+            view::FieldInput::Text { format, max: max.and_then(|it| u32::try_from(it).ok()) }
+        }
+        host::FieldKind::Number { whole, min, max } => view::FieldInput::Number { whole, min, max },
+        host::FieldKind::Switch => view::FieldInput::Switch,
+        host::FieldKind::One(all) => view::FieldInput::One { choices: choices(all) },
+        host::FieldKind::Many(all) => view::FieldInput::Many { choices: choices(all) },
+    };
+    view::FieldView {
+        name: it.name,
+        title: it.title,
+        description: it.description,
+        required: it.required,
+        input,
+        default_json: it.default.map(|it| it.to_string()),
+    }
+}
+
+fn sample(it: host::SampleRequest) -> view::SampleRequestView {
+    let message =
+        |it: host::SampleMessage| view::SampleMessageView { is_assistant: it.is_assistant, text: it.text };
+    view::SampleRequestView {
+        system: it.system,
+        messages: it.messages.into_iter().map(message).collect(),
+        model: it.model,
+        url: it.url,
+        max_tokens: it.max_tokens,
+        bytes: it.bytes,
+        tool: it.tool,
+        conversation: it.conversation,
+        remarks: it.remarks,
+    }
+}
+
+pub(super) fn trust(it: host::ServerTrust) -> view::ServerTrustView {
+    let level = |it: LoggingLevel| match it {
+        LoggingLevel::Debug => view::LogLevelName::Debug,
+        LoggingLevel::Info => view::LogLevelName::Info,
+        LoggingLevel::Notice => view::LogLevelName::Notice,
+        LoggingLevel::Warning => view::LogLevelName::Warning,
+        LoggingLevel::Error => view::LogLevelName::Error,
+        LoggingLevel::Critical => view::LogLevelName::Critical,
+        LoggingLevel::Alert => view::LogLevelName::Alert,
+        LoggingLevel::Emergency => view::LogLevelName::Emergency,
+    };
+    view::ServerTrustView { asks_model: it.asks_model, roots: it.roots, log_level: it.log_level.map(level) }
+}
+
+pub(super) fn trust_of(it: view::ServerTrustView) -> host::ServerTrust {
+    let level = |it: view::LogLevelName| match it {
+        view::LogLevelName::Debug => LoggingLevel::Debug,
+        view::LogLevelName::Info => LoggingLevel::Info,
+        view::LogLevelName::Notice => LoggingLevel::Notice,
+        view::LogLevelName::Warning => LoggingLevel::Warning,
+        view::LogLevelName::Error => LoggingLevel::Error,
+        view::LogLevelName::Critical => LoggingLevel::Critical,
+        view::LogLevelName::Alert => LoggingLevel::Alert,
+        view::LogLevelName::Emergency => LoggingLevel::Emergency,
+    };
+    host::ServerTrust { asks_model: it.asks_model, roots: it.roots, log_level: it.log_level.map(level) }
+}

@@ -1,0 +1,83 @@
+import { render, screen, waitFor } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import { fakePlatform } from "../../platform/fake";
+import { Store } from "../../state/store.svelte";
+import ResourcesStage from "./ResourcesStage.test.svelte";
+
+async function stage(serverId: string) {
+  const platform = fakePlatform({ now: () => 1_800_000_000_000, stepMs: 1 });
+  const rpc = vi.spyOn(platform, "rpc");
+  const store = new Store(platform);
+  await store.start();
+  await store.openConversation("c2");
+  store.browse = { serverId, uri: null };
+  render(ResourcesStage, { store });
+  const asked = (cmd: string) => rpc.mock.calls.filter(([name]) => name === cmd).map(([, payload]) => payload);
+  return { platform, store, rpc, asked };
+}
+
+describe("the resources of a server", () => {
+  it("are listed and filtered, and none is read before it is opened", async () => {
+    const { asked } = await stage("sample");
+    expect(await screen.findAllByTestId("resource-row")).toHaveLength(2);
+    await userEvent.type(screen.getByTestId("resource-filter"), "sunrise");
+    expect(screen.getAllByTestId("resource-row").map((row) => row.dataset.uri)).toEqual(["sample://art/sunrise.png"]);
+    expect(asked("read_server_resource")).toEqual([]);
+  });
+
+  it("go to the model only when they are attached", async () => {
+    const { asked } = await stage("sample");
+    await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
+    expect((await screen.findByTestId("blocks-probe")).textContent).toContain("EMEA,12");
+    expect(asked("attach_resource")).toEqual([]);
+    await userEvent.click(screen.getByTestId("resource-attach"));
+    await screen.findByTestId("resource-attached");
+    expect(asked("attach_resource")).toHaveLength(1);
+    await userEvent.click(screen.getByTestId("resource-back"));
+    // What was attached is part of the conversation and is not forgotten.
+    expect(asked("discard_fetched")).toEqual([]);
+  });
+
+  it("that were only looked at are forgotten", async () => {
+    const { asked } = await stage("sample");
+    await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
+    await userEvent.click(await screen.findByTestId("resource-back"));
+    expect(asked("discard_fetched")).toHaveLength(1);
+  });
+
+  it("say when they changed since they were read", async () => {
+    const { platform, asked } = await stage("sample");
+    await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
+    await userEvent.click(await screen.findByTestId("resource-subscribe"));
+    expect(asked("subscribe_resource")).toEqual([{ server_id: "sample", uri: "sample://reports/regions.csv", wanted: true }]);
+    expect(screen.queryByTestId("resource-changed")).toBeNull();
+    platform.world.emit({ type: "resource_updated", server_id: "sample", uri: "sample://reports/regions.csv" });
+    await screen.findByTestId("resource-changed");
+    await userEvent.click(screen.getByTestId("resource-read"));
+    await waitFor(() => expect(screen.queryByTestId("resource-changed")).toBeNull());
+  });
+
+  it("are listed again when the server says that they are others", async () => {
+    const { platform, asked } = await stage("sample");
+    await screen.findAllByTestId("resource-row");
+    platform.world.emit({ type: "resources_changed", server_id: "sample" });
+    await waitFor(() => expect(asked("list_resources")).toHaveLength(2));
+  });
+
+  it("are read from a template once it is filled in", async () => {
+    const { asked } = await stage("sample");
+    await userEvent.click(await screen.findByTestId("template-row"));
+    await userEvent.type(screen.getByTestId("template-variable-id"), "12{Enter}");
+    await screen.findByTestId("resource-content");
+    expect(asked("read_resource_template")).toEqual([
+      { server_id: "sample", template: "sample://customers/{id}", values: [["id", "12"]] },
+    ]);
+  });
+
+  it("are none where the server has none, and an error says why", async () => {
+    const { rpc } = await stage("filesystem");
+    expect((await screen.findByText("This server has no resources")).textContent).toBeTruthy();
+    expect(rpc).toHaveBeenCalled();
+  });
+});
