@@ -1,28 +1,8 @@
-//! The digits of numbers, as they were written.
+//! Whether the digits of numbers outlive the types that numbers are read into.
 //!
 //! Deliberately absent: arithmetic. What compares numbers does so as 64-bit integers and doubles, and says so.
 
-use std::collections::HashMap;
-
-use serde_json::value::RawValue;
 use usher_protocol::RawJson;
-
-/// The digits of the number at a JSON pointer.
-pub(crate) fn number_at(value: &RawJson, pointer: &str) -> Option<String> {
-    let mut text = value.get();
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
-        text = if text.starts_with('[') {
-            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-            items.get(token.parse::<usize>().ok()?)?.get()
-        } else {
-            let fields: HashMap<std::borrow::Cow<'_, str>, &RawValue> = serde_json::from_str(text).ok()?;
-            fields.get(token.as_str())?.get()
-        };
-    }
-    let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    is_number.then(|| text.to_owned())
-}
 
 /// Whether a number in a value has digits that neither a 64-bit integer nor a double keeps.
 pub(crate) fn is_rounded(value: &RawJson) -> bool {
@@ -76,15 +56,6 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_are_found_where_a_pointer_says() {
-        let value = RawJson::parse(r#"{"a/b":[{"n":12345678901234567890123},"x",1.10]}"#).unwrap();
-        assert_eq!(number_at(&value, "/a~1b/0/n").unwrap(), "12345678901234567890123");
-        assert_eq!(number_at(&value, "/a~1b/2").unwrap(), "1.10");
-        assert_eq!(number_at(&value, "/a~1b/1"), None);
-        assert_eq!(number_at(&value, "/none"), None);
-    }
 
     #[test]
     fn what_neither_an_integer_nor_a_double_keeps_is_told() {

@@ -12,7 +12,6 @@ use serde_json::Value;
 use usher_protocol::{RawJson, model::Selector};
 
 use self::text::{JsonText, Text};
-use crate::exact;
 
 /// How many problems are listed; a big table with a wrong column has as many as it has rows.
 const MOST_PROBLEMS: usize = 20;
@@ -130,10 +129,10 @@ impl Compiled {
                 let pointer = error.instance_path().to_string();
                 // A number that a double cannot hold is quoted with the digits that came.
                 let digits = matches!(error.instance().as_ref(), Value::Number(it) if it.is_f64())
-                    .then(|| exact::number_at(payload, &pointer))
+                    .then(|| text.number_at(&pointer))
                     .flatten();
                 let message = match digits {
-                    Some(digits) => error.masked_with(digits).to_string(),
+                    Some(digits) => error.masked_with(digits.to_owned()).to_string(),
                     None => error.to_string(),
                 };
                 Problem { pointer, message: brief(&message) }

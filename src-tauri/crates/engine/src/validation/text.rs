@@ -136,6 +136,19 @@ impl<'t> Text<'t> {
         unquote(self.quoted_key(at))
     }
 
+    /// The digits of the number at a JSON pointer.
+    pub(super) fn number_at(&self, pointer: &str) -> Option<&str> {
+        let mut node = self.root();
+        for token in pointer.split('/').skip(1) {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            node = match (node.as_array(), node.as_object()) {
+                (Some(array), _) => array.elements().nth(token.parse().ok()?)?,
+                (None, object) => object?.get(&JsonText::prepare_key(&token))?,
+            };
+        }
+        node.as_number().map(|it| it.0)
+    }
+
     /// The whole value.
     pub(super) fn root(&self) -> TextNode<'_> {
         TextNode::Value { text: self, at: 0 }
@@ -513,6 +526,16 @@ mod tests {
         assert!(valid(r#"{"type":"number","minimum":5}"#, "1e999999"));
         assert!(!valid(r#"{"type":"number","maximum":5}"#, "1e999999"));
         assert!(valid(r#"{"enum":[1.0]}"#, "1"));
+    }
+
+    #[test]
+    fn digits_are_found_where_a_pointer_says() {
+        let text = Text::index(r#"{"a/b":[{"n":12345678901234567890123},"x",1.10]}"#).unwrap();
+        assert_eq!(text.number_at("/a~1b/0/n"), Some("12345678901234567890123"));
+        assert_eq!(text.number_at("/a~1b/2"), Some("1.10"));
+        assert_eq!(text.number_at("/a~1b/1"), None);
+        assert_eq!(text.number_at("/none"), None);
+        assert_eq!(Text::index("-7").unwrap().number_at(""), Some("-7"));
     }
 
     #[test]
