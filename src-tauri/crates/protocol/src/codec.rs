@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     RawJson, Revision, Rule,
+    bounded::Bounded,
     common::ContentBlock,
     model::{
         CallOutcome, Contract, Format, OutcomeBody, OutputPart, OutputVariant, Payload, Selector, Tool,
@@ -79,6 +80,12 @@ pub struct CallRequest {
     pub requested: Option<Vec<Selector>>,
 }
 
+/// The most tools of a page that are read.
+const MOST_TOOLS: usize = 10_000;
+
+/// The most entries of a tool's `visibility` that are read; two are defined.
+const MOST_VISIBLE: usize = 100;
+
 /// Reads the result of `tools/list`.
 ///
 /// # Errors
@@ -90,7 +97,7 @@ pub fn decode_tools(
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Wire {
-        tools: Vec<RawJson>,
+        tools: Bounded<RawJson, MOST_TOOLS>,
         #[serde(default)]
         next_cursor: Option<String>,
     }
@@ -98,7 +105,8 @@ pub fn decode_tools(
     let wire: Wire = result.to().map_err(|error| shape("ListToolsResult", &error))?;
     let mut page = ToolPage { next_cursor: wire.next_cursor, ..ToolPage::default() };
     let mut diagnostics = Vec::new();
-    for (index, raw) in wire.tools.iter().enumerate() {
+    tell_left_out(wire.tools.left_out, "/tools", None, &mut diagnostics);
+    for (index, raw) in wire.tools.items.iter().enumerate() {
         let pointer = format!("/tools/{index}");
         let before = diagnostics.len();
         let name = match decode_tool(revision, raw, &pointer, &mut diagnostics) {
@@ -116,6 +124,14 @@ pub fn decode_tools(
         }
     }
     Ok((page, diagnostics))
+}
+
+/// What a list had beyond what is read is not passed over in silence.
+fn tell_left_out(count: usize, pointer: &str, rule: Option<Rule>, diagnostics: &mut Vec<WireDiagnostic>) {
+    if count > 0 {
+        let message = format!("the list is too long; its last {count} items were not read");
+        diagnostics.push(WireDiagnostic { rule, pointer: pointer.to_owned(), message, tool: None });
+    }
 }
 
 fn decode_tool(
@@ -137,7 +153,7 @@ fn decode_tool(
         #[serde(default)]
         annotations: Option<RawJson>,
         #[serde(rename = "_meta", default)]
-        meta: Option<Value>,
+        meta: Option<RawJson>,
     }
     let reject =
         |name: &str, rule, why: String| RejectedTool { name: name.to_owned(), rule, why, raw: raw.clone() };
@@ -185,12 +201,13 @@ fn decode_tool(
 }
 
 fn decode_variants(
-    variants: &[RawJson],
+    variants: &Bounded<RawJson, { v2026_12::MOST_VARIANTS }>,
     pointer: &str,
     diagnostics: &mut Vec<WireDiagnostic>,
 ) -> Vec<OutputVariant> {
     let mut known = Vec::new();
-    for (index, raw) in variants.iter().enumerate() {
+    tell_left_out(variants.left_out, pointer, Some(Rule::H03), diagnostics);
+    for (index, raw) in variants.items.iter().enumerate() {
         match raw.to::<v2026_12::ToolResultVariant>() {
             Ok(wire) => known.push(OutputVariant {
                 selector: Selector { audience: wire.audience, format: wire.format },
@@ -209,21 +226,37 @@ fn decode_variants(
 
 /// Reads `_meta.ui`, or the flat form that it replaced; nested wins (MCP Apps 2026-01-26).
 fn decode_ui_link(
-    meta: Option<&Value>,
+    meta: Option<&RawJson>,
     pointer: &str,
     diagnostics: &mut Vec<WireDiagnostic>,
 ) -> Option<UiLink> {
-    let meta = meta?;
-    let nested = meta.get("ui");
-    let uri = nested
-        .and_then(|it| it.get("resourceUri"))
-        .or_else(|| meta.get("ui/resourceUri"))
-        .and_then(Value::as_str);
-    let visibility = nested.and_then(|it| it.get("visibility")).and_then(Value::as_array);
+    // Only what is needed is read, each part by itself: one that is wrong does not cost the other.
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(default)]
+        ui: Option<RawJson>,
+        #[serde(rename = "ui/resourceUri", default)]
+        flat: Option<RawJson>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase")]
+    struct Nested {
+        #[serde(default)]
+        resource_uri: Option<RawJson>,
+        #[serde(default)]
+        visibility: Option<RawJson>,
+    }
+    let meta: Meta = meta?.to().ok()?;
+    let nested: Nested = meta.ui.and_then(|it| it.to().ok()).unwrap_or_default();
+    let uri = nested.resource_uri.or(meta.flat).and_then(|it| it.to::<String>().ok());
+    let uri = uri.as_deref();
+    let visibility =
+        nested.visibility.and_then(|it| it.to::<Bounded<RawJson, MOST_VISIBLE>>().ok()).map(|it| it.items);
     if uri.is_none() && visibility.is_none() {
         return None;
     }
-    let names = |role: &str| visibility.is_none_or(|them| them.iter().any(|it| it == role));
+    let is_role = |it: &RawJson, role: &str| it.to::<String>().is_ok_and(|it| it == role);
+    let names = |role: &str| visibility.as_ref().is_none_or(|them| them.iter().any(|it| is_role(it, role)));
     let resource_uri = uri.filter(|it| it.starts_with("ui://")).map(str::to_owned);
     if let (Some(uri), None) = (uri, &resource_uri) {
         diagnostics.push(WireDiagnostic {
@@ -302,7 +335,11 @@ pub fn encode_call(revision: Revision, call: &CallRequest) -> Result<RawJson, se
     RawJson::of(&v2026_12::CallToolRequestParams {
         name: call.name.clone(),
         arguments: Some(call.arguments.clone()),
-        requested_outputs: call.requested.clone().filter(|_| revision.has_output_variants()),
+        requested_outputs: call
+            .requested
+            .clone()
+            .filter(|_| revision.has_output_variants())
+            .map(Bounded::from),
     })
 }
 
@@ -316,7 +353,7 @@ pub fn decode_call(revision: Revision, params: &RawJson) -> Result<CallRequest, 
     Ok(CallRequest {
         name: wire.name,
         arguments: wire.arguments.unwrap_or_else(|| json!({}).into()),
-        requested: wire.requested_outputs.filter(|_| revision.has_output_variants()),
+        requested: wire.requested_outputs.filter(|_| revision.has_output_variants()).map(|it| it.items),
     })
 }
 
@@ -340,38 +377,41 @@ fn decode_outputs(result: &RawJson) -> Result<(CallOutcome, Vec<WireDiagnostic>)
     };
     let mut parts = Vec::new();
     let mut unreadable = Vec::new();
-    for (index, raw) in outputs.into_iter().enumerate() {
+    let mut diagnostics = Vec::new();
+    tell_left_out(outputs.left_out, "/outputs", Some(Rule::H19), &mut diagnostics);
+    for (index, raw) in outputs.items.into_iter().enumerate() {
         match decode_part(result, raw) {
-            Ok(part) => parts.push(part),
+            Ok((part, left_out)) => {
+                tell_left_out(left_out, &format!("/outputs/{index}/content"), None, &mut diagnostics);
+                parts.push(part);
+            }
             Err(why) => unreadable.push(UnreadablePart { index, raw: result.part(raw), why }),
         }
     }
-    let diagnostics = unreadable
-        .iter()
-        .map(|it| WireDiagnostic {
-            rule: Some(Rule::H19),
-            pointer: format!("/outputs/{}", it.index),
-            message: it.why.clone(),
-            tool: None,
-        })
-        .collect();
+    diagnostics.extend(unreadable.iter().map(|it| WireDiagnostic {
+        rule: Some(Rule::H19),
+        pointer: format!("/outputs/{}", it.index),
+        message: it.why.clone(),
+        tool: None,
+    }));
     let body = OutcomeBody::Outputs { parts, unreadable };
     Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
 }
 
-fn decode_part(result: &RawJson, raw: &RawValue) -> Result<OutputPart, String> {
+/// Reads an output. Beside it, how many of its blocks were too many.
+fn decode_part(result: &RawJson, raw: &RawValue) -> Result<(OutputPart, usize), String> {
     let wire: v2026_12::ToolResultOutput<&RawValue> =
         serde_json::from_str(raw.get()).map_err(|error| format!("not an output: {error}"))?;
-    let payload = match (wire.format, wire.content, wire.structured_content) {
-        (Format::Content, Some(content), _) => Payload::Content(content),
-        (Format::Structured, _, Some(value)) => Payload::Structured(result.part(value)),
+    let (payload, left_out) = match (wire.format, wire.content, wire.structured_content) {
+        (Format::Content, Some(content), _) => (Payload::Content(content.items), content.left_out),
+        (Format::Structured, _, Some(value)) => (Payload::Structured(result.part(value)), 0),
         (Format::Content, None, _) => return Err("a content output has no content".to_owned()),
         (Format::Structured, _, None) => {
             return Err("a structured output has no structuredContent".to_owned());
         }
     };
     let selector = Selector { audience: wire.audience, format: wire.format };
-    Ok(OutputPart { selector, payload, bytes: raw.get().len() })
+    Ok((OutputPart { selector, payload, bytes: raw.get().len() }, left_out))
 }
 
 fn decode_legacy(
@@ -400,10 +440,10 @@ fn decode_legacy(
     } else if wire.content.is_none() {
         tell("/content", format!("content is missing, which {revision} requires"));
     }
-    let body = OutcomeBody::Legacy {
-        content: wire.content.unwrap_or_default(),
-        structured: wire.structured_content.map(|it| result.part(it)),
-    };
+    let content = wire.content.unwrap_or_else(|| Vec::new().into());
+    tell_left_out(content.left_out, "/content", None, &mut diagnostics);
+    let structured = wire.structured_content.map(|it| result.part(it));
+    let body = OutcomeBody::Legacy { content: content.items, structured };
     Ok((outcome(wire.is_error, body, wire.meta, result), diagnostics))
 }
 
@@ -465,7 +505,7 @@ pub fn encode_outputs(
     let outputs: Vec<RawJson> = parts.iter().map(encode_part).collect::<Result<_, _>>()?;
     RawJson::of(&v2026_12::CallToolResult {
         result_type: Some(v2026_07::COMPLETE.to_owned()),
-        outputs: Some(outputs),
+        outputs: Some(outputs.into()),
         is_error: is_error.then_some(true),
         meta: meta.cloned(),
     })
@@ -473,7 +513,7 @@ pub fn encode_outputs(
 
 fn encode_part(part: &OutputPart) -> Result<RawJson, serde_json::Error> {
     let (content, structured_content) = match &part.payload {
-        Payload::Content(blocks) => (Some(blocks.clone()), None),
+        Payload::Content(blocks) => (Some(blocks.clone().into()), None),
         Payload::Structured(value) => (None, Some(value.clone())),
     };
     let Selector { audience, format } = part.selector.clone();
@@ -493,7 +533,7 @@ pub fn encode_legacy(
 ) -> Result<RawJson, serde_json::Error> {
     let body = v2025::CallToolResult {
         result_type: None,
-        content: Some(content.to_vec()),
+        content: Some(content.to_vec().into()),
         structured_content: structured.filter(|_| revision.has_structured_content()).cloned(),
         is_error: is_error.then_some(true),
         meta: meta.cloned(),

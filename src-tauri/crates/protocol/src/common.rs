@@ -66,7 +66,7 @@ pub struct ResourceLink {
 }
 
 /// A resource that travels with the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EmbeddedResource {
     /// Where it comes from.
     pub uri: String,
@@ -79,7 +79,7 @@ pub struct EmbeddedResource {
 }
 
 /// The body of a resource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ResourceBody {
     /// Text.
     #[serde(rename = "text")]
@@ -111,13 +111,10 @@ impl ContentBlock {
 
     /// Reads a block; what does not have the shape of its type is kept as [`BlockKind::Unknown`].
     pub fn from_raw(raw: &RawJson) -> Self {
-        #[derive(Deserialize)]
-        struct Wire {
-            #[serde(default)]
-            annotations: Option<Annotations>,
-        }
-        let annotations = raw.to::<Wire>().ok().and_then(|it| it.annotations);
-        Self { kind: BlockKind::from_raw(raw), annotations }
+        let shown: Shown = raw.to().unwrap_or_default();
+        let annotations = shown.annotations.and_then(|it| it.to().ok());
+        let kind = shown.kind.and_then(|it| it.to::<String>().ok());
+        Self { kind: BlockKind::from_raw(kind.as_deref(), raw), annotations }
     }
 
     /// Whether the block's hint names the user and not the assistant. Meaningful under earlier revisions only (rule H02).
@@ -127,25 +124,58 @@ impl ContentBlock {
     }
 }
 
+/// What is read of a block before its type is known. Not a tagged enum: that would first build a tree of every other member, and a
+/// peer can make such a tree fill the memory.
+#[derive(Deserialize, Default)]
+struct Shown {
+    #[serde(rename = "type", default)]
+    kind: Option<RawJson>,
+    #[serde(default)]
+    annotations: Option<RawJson>,
+}
+
 impl BlockKind {
-    fn from_raw(raw: &RawJson) -> Self {
+    fn from_raw(kind: Option<&str>, raw: &RawJson) -> Self {
         #[derive(Deserialize)]
-        #[serde(tag = "type", rename_all = "snake_case")]
-        enum Wire {
-            Text { text: String },
-            Image(Media),
-            Audio(Media),
-            ResourceLink(ResourceLink),
-            Resource { resource: EmbeddedResource },
+        struct Text {
+            text: String,
         }
-        match raw.to::<Wire>() {
-            Ok(Wire::Text { text }) => Self::Text(text),
-            Ok(Wire::Image(it)) => Self::Image(it),
-            Ok(Wire::Audio(it)) => Self::Audio(it),
-            Ok(Wire::ResourceLink(it)) => Self::Link(it),
-            Ok(Wire::Resource { resource }) => Self::Embedded(resource),
-            Err(_) => Self::Unknown(raw.clone()),
+        #[derive(Deserialize)]
+        struct Embedded {
+            resource: EmbeddedResource,
         }
+        let known = match kind {
+            Some("text") => raw.to::<Text>().map(|it| Self::Text(it.text)),
+            Some("image") => raw.to().map(Self::Image),
+            Some("audio") => raw.to().map(Self::Audio),
+            Some("resource_link") => raw.to().map(Self::Link),
+            Some("resource") => raw.to::<Embedded>().map(|it| Self::Embedded(it.resource)),
+            Some(_) | None => return Self::Unknown(raw.clone()),
+        };
+        known.unwrap_or_else(|_| Self::Unknown(raw.clone()))
+    }
+}
+
+/// Not derived, for the reason that [`Shown`] gives.
+impl<'de> Deserialize<'de> for EmbeddedResource {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wire {
+            uri: String,
+            #[serde(rename = "mimeType", default)]
+            mime: Option<String>,
+            #[serde(default)]
+            text: Option<String>,
+            #[serde(default)]
+            blob: Option<String>,
+        }
+        let Wire { uri, mime, text, blob } = Wire::deserialize(deserializer)?;
+        let body = match (text, blob) {
+            (Some(text), _) => ResourceBody::Text(text),
+            (None, Some(blob)) => ResourceBody::Blob(blob),
+            (None, None) => return Err(serde::de::Error::missing_field("text")),
+        };
+        Ok(Self { uri, mime, body })
     }
 }
 
@@ -187,3 +217,45 @@ impl Serialize for ContentBlock {
 
 /// An open JSON object, in the order of its keys.
 pub type Object = Map<String, Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn kind(text: &str) -> BlockKind {
+        ContentBlock::from_raw(&RawJson::parse(text).unwrap()).kind
+    }
+
+    #[test]
+    fn members_that_nobody_knows_are_not_read() {
+        // Trees of these would be thirty times as large as their text.
+        let many = format!("[1{}]", ",1".repeat(1_000));
+        let text = kind(&format!(r#"{{"x":{many},"type":"text","text":"t"}}"#));
+        assert_eq!(text, BlockKind::Text("t".to_owned()));
+        let embedded =
+            kind(&format!(r#"{{"type":"resource","resource":{{"x":{many},"uri":"a:b","blob":"AA=="}}}}"#));
+        let body = ResourceBody::Blob("AA==".to_owned());
+        assert_eq!(
+            embedded,
+            BlockKind::Embedded(EmbeddedResource { uri: "a:b".to_owned(), mime: None, body })
+        );
+    }
+
+    #[test]
+    fn a_block_that_is_not_one_is_kept_raw() {
+        for text in [
+            "1",
+            "{}",
+            r#"{"type":1,"text":"t"}"#,
+            r#"{"type":"text"}"#,
+            r#"{"type":"resource","resource":{"uri":"a:b"}}"#,
+            r#"{"type":"other"}"#,
+        ] {
+            assert_eq!(kind(text), BlockKind::Unknown(RawJson::parse(text).unwrap()), "{text}");
+        }
+        // A hint that cannot be read costs the hint only.
+        let raw = RawJson::parse(r#"{"type":"text","text":"t","annotations":{"priority":"high"}}"#).unwrap();
+        assert_eq!(ContentBlock::from_raw(&raw), ContentBlock::text("t"));
+    }
+}

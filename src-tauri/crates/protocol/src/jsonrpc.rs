@@ -1,19 +1,57 @@
 //! JSON-RPC 2.0 messages, read without touching what they carry.
 
+use std::fmt;
+
 use bytestring::ByteString;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IgnoredAny, Unexpected, Visitor},
+};
 use serde_json::{Value, value::RawValue};
 
 use crate::RawJson;
 
 /// A request's identifier: a number or a string, kept as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Id {
     /// A number.
     Number(i64),
     /// A string.
     Text(String),
+}
+
+/// Not derived: the derived form first builds a tree of whatever stands there, and a peer can make that tree fill the memory.
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberOrText;
+        impl Visitor<'_> for NumberOrText {
+            type Value = Id;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number or a string")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Id, E> {
+                Ok(Id::Number(number))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Id, E> {
+                i64::try_from(number)
+                    .map(Id::Number)
+                    .map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Id, E> {
+                Ok(Id::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Id, E> {
+                Ok(Id::Text(text))
+            }
+        }
+        deserializer.deserialize_any(NumberOrText)
+    }
 }
 
 /// A message of either side.
@@ -141,7 +179,7 @@ impl Message {
         // A line that starts with a date is a number to a lazy reader; only objects are messages.
         if !text.starts_with('{') {
             return Err(NotAMessage::NotJson(
-                serde_json::from_str::<Value>(text)
+                serde_json::from_str::<IgnoredAny>(text)
                     .err()
                     .map_or_else(|| "not an object".to_owned(), |error| error.to_string()),
             ));
@@ -200,6 +238,23 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
         ] {
             assert_eq!(Message::parse(line).unwrap().to_line(), line);
+        }
+    }
+
+    #[test]
+    fn an_identifier_is_a_whole_number_or_a_string() {
+        for (text, id) in [
+            ("7", Some(Id::Number(7))),
+            ("-9223372036854775808", Some(Id::Number(i64::MIN))),
+            ("\"7\"", Some(Id::Text("7".to_owned()))),
+            ("\"\\u0037\"", Some(Id::Text("7".to_owned()))),
+            ("9223372036854775808", None),
+            ("1.0", None),
+            ("true", None),
+            ("[1]", None),
+            ("{}", None),
+        ] {
+            assert_eq!(serde_json::from_str::<Id>(text).ok(), id, "{text}");
         }
     }
 

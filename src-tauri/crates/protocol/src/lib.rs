@@ -6,6 +6,7 @@
 //! Deliberately absent: any decision (what to ask for, who receives what) and any input or output. Those are the engine's and the
 //! host's.
 
+mod bounded;
 pub mod codec;
 pub mod common;
 pub mod jsonrpc;

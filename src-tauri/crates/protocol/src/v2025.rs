@@ -2,7 +2,13 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{RawJson, common::ContentBlock};
+use crate::{RawJson, bounded::Bounded, common::ContentBlock};
+
+/// The most blocks of a `content` that are read.
+pub(crate) const MOST_BLOCKS: usize = 100_000;
+
+/// `content`.
+pub(crate) type Blocks = Bounded<ContentBlock, MOST_BLOCKS>;
 
 /// `Tool`, the fields whose shape depends on the revision.
 #[derive(Debug, Deserialize, Serialize)]
@@ -22,7 +28,7 @@ pub(crate) struct CallToolResult<R> {
     #[serde(default = "none", skip_serializing)]
     pub(crate) result_type: Option<R>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) content: Option<Vec<ContentBlock>>,
+    pub(crate) content: Option<Blocks>,
     // `Some(null)` is a value, so the option is read by presence.
     #[serde(default = "none", deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub(crate) structured_content: Option<R>,

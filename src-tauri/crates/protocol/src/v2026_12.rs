@@ -4,17 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     RawJson,
-    common::ContentBlock,
+    bounded::Bounded,
     model::{Audience, Format, Selector},
     v2025,
 };
+
+/// The most variants of a tool that are read; each audience has at most two.
+pub(crate) const MOST_VARIANTS: usize = 1_000;
+
+/// The most outputs of a result that are read.
+pub(crate) const MOST_OUTPUTS: usize = 1_000;
 
 /// `Tool`, the fields whose shape depends on the revision.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolContract {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) output_variants: Option<Vec<RawJson>>,
+    pub(crate) output_variants: Option<Bounded<RawJson, MOST_VARIANTS>>,
 }
 
 /// `ToolResultVariant`.
@@ -34,7 +40,7 @@ pub(crate) struct CallToolRequestParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<RawJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) requested_outputs: Option<Vec<Selector>>,
+    pub(crate) requested_outputs: Option<Bounded<Selector, MOST_OUTPUTS>>,
 }
 
 /// `ToolResultOutput`, both members of the union in one: raw values cannot be read through a tag.
@@ -46,7 +52,7 @@ pub(crate) struct ToolResultOutput<R> {
     pub(crate) audience: Audience,
     pub(crate) format: Format,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) content: Option<Vec<ContentBlock>>,
+    pub(crate) content: Option<v2025::Blocks>,
     #[serde(
         default = "v2025::none",
         deserialize_with = "v2025::present",
@@ -62,7 +68,7 @@ pub(crate) struct CallToolResult<R> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result_type: Option<String>,
     #[serde(default = "v2025::none", skip_serializing_if = "Option::is_none")]
-    pub(crate) outputs: Option<Vec<R>>,
+    pub(crate) outputs: Option<Bounded<R, MOST_OUTPUTS>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) is_error: Option<bool>,
     #[serde(rename = "_meta", default = "v2025::none", skip_serializing_if = "Option::is_none")]
