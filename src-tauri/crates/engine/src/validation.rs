@@ -2,11 +2,12 @@
 //!
 //! A verdict informs and never blocks. Deliberately absent: the network. A reference that leaves the schema is not followed.
 
+mod cost;
 mod text;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, PatternOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use usher_protocol::{RawJson, model::Selector};
@@ -19,6 +20,14 @@ const MOST_PROBLEMS: usize = 20;
 const LARGEST_SCHEMA: usize = 1 << 20;
 /// The largest payload that is checked, in bytes. Above it, the index of the text would cost more memory than the answer is worth.
 const LARGEST_PAYLOAD: usize = 64 << 20;
+/// The most work that a check may be, in visits of a part of the schema to a part of the value. A million is a few hundredths of a second.
+const MOST_VISITS: u64 = 20_000_000;
+/// The most work after which problems are looked for: each visit may find one, and all are kept before the first is shown.
+const MOST_SEARCHED: u64 = 1_500_000;
+/// How far an expression with look-around may go back. What needs more is not decided.
+const MOST_BACKTRACKING: usize = 10_000;
+/// The largest expression, compiled, in bytes.
+const LARGEST_EXPRESSION: usize = 1 << 20;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +90,14 @@ struct Entry {
 
 /// A schema that is ready for use, or why it cannot be.
 #[derive(Debug, Clone)]
-pub struct Compiled(Result<Arc<Validator<JsonText>>, NotChecked>);
+pub struct Compiled(Result<Arc<Ready>, NotChecked>);
+
+#[derive(Debug)]
+struct Ready {
+    validator: Validator<JsonText>,
+    schema: Value,
+    extent: cost::Extent,
+}
 
 impl SchemaCache {
     /// The compiled schema of one variant of one tool; `owner` names the server and the tool.
@@ -106,8 +122,8 @@ impl Compiled {
 
     /// Checks a payload as it is written: no number is rounded before it is looked at.
     pub fn check(&self, payload: &RawJson) -> Verdict {
-        let validator = match &self.0 {
-            Ok(validator) => validator,
+        let ready = match &self.0 {
+            Ok(ready) => ready,
             Err(why) => return Verdict::NotChecked(why.clone()),
         };
         if payload.bytes() > LARGEST_PAYLOAD {
@@ -118,12 +134,28 @@ impl Compiled {
             Ok(text) => text,
             Err(why) => return Verdict::NotChecked(NotChecked::Payload(why.to_string())),
         };
-        // The common answer is found without collecting what an error would need.
-        if validator.is_valid(text.root()) {
+        let value = text.root();
+        if !ready.extent.is_within(value, MOST_VISITS) && !cost::is_within(&ready.schema, value, MOST_VISITS)
+        {
+            let why = "its schema makes that too much work for a value of this size".to_owned();
+            return Verdict::NotChecked(NotChecked::Payload(why));
+        }
+        // Most values fit, and this remembers what it has seen and keeps nothing.
+        if ready.validator.is_valid(value) {
             return Verdict::Fits;
         }
-        let mut problems: Vec<Problem> = validator
-            .iter_errors(text.root())
+        if !ready.extent.is_within(value, MOST_SEARCHED)
+            && !cost::is_within(&ready.schema, value, MOST_SEARCHED)
+        {
+            let message = "does not fit; where is not looked for in a value of this size".to_owned();
+            return Verdict::Violates {
+                problems: vec![Problem { pointer: String::new(), message }],
+                more: true,
+            };
+        }
+        let mut problems: Vec<Problem> = ready
+            .validator
+            .iter_errors(value)
             .take(MOST_PROBLEMS + 1)
             .map(|error| {
                 let pointer = error.instance_path().to_string();
@@ -152,7 +184,7 @@ fn brief(message: &str) -> String {
     format!("{}… {tail}", &message[..cut])
 }
 
-fn compile(schema: &RawJson) -> Result<Validator<JsonText>, NotChecked> {
+fn compile(schema: &RawJson) -> Result<Ready, NotChecked> {
     if schema.bytes() > LARGEST_SCHEMA {
         return Err(NotChecked::Schema(format!(
             "it has {} bytes, more than {LARGEST_SCHEMA}",
@@ -161,10 +193,17 @@ fn compile(schema: &RawJson) -> Result<Validator<JsonText>, NotChecked> {
     }
     let value: Value = schema.to().map_err(|error| NotChecked::Schema(error.to_string()))?;
     let draft = dialect(&value)?;
-    jsonschema::options_for::<JsonText>()
+    let expressions = PatternOptions::fancy_regex()
+        .backtrack_limit(MOST_BACKTRACKING)
+        .size_limit(LARGEST_EXPRESSION)
+        .dfa_size_limit(LARGEST_EXPRESSION);
+    let validator = jsonschema::options_for::<JsonText>()
         .with_draft(draft)
+        .with_pattern_options(expressions)
         .build(&value)
-        .map_err(|error| NotChecked::Schema(brief(&error.to_string())))
+        .map_err(|error| NotChecked::Schema(brief(&error.to_string())))?;
+    let extent = cost::Extent::of(&value);
+    Ok(Ready { validator, schema: value, extent })
 }
 
 /// The dialect by which a schema is read, for people: its name, and whether the schema says so.
@@ -215,5 +254,62 @@ impl Verdict {
             },
             Self::NotChecked(why) => format!("not validated: {why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(schema: &str, value: &str) -> Verdict {
+        Compiled::new(&RawJson::parse(schema).unwrap()).check(&RawJson::parse(value).unwrap())
+    }
+
+    #[test]
+    fn a_schema_that_never_ends_is_not_begun() {
+        for schema in [
+            r##"{"$ref":"#"}"##,
+            r##"{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#/$defs/a"}]}}}"##,
+            // Two choices at each of many levels.
+            r##"{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},{"properties":{"a":{"$ref":"#"}},"required":["c"]}]}"##,
+        ] {
+            let value = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
+            assert!(matches!(check(schema, &value), Verdict::NotChecked(NotChecked::Payload(_))), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_through_the_value_is_followed() {
+        let schema = r##"{"properties":{"v":{"type":"number"},"of":{"items":{"$ref":"#"}}}}"##;
+        assert_eq!(check(schema, r#"{"v":1,"of":[{"v":2}]}"#), Verdict::Fits);
+        let Verdict::Violates { problems, more: false } = check(schema, r#"{"v":1,"of":[{"v":"x"}]}"#) else {
+            panic!("it does not fit")
+        };
+        assert_eq!(problems[0].pointer, "/of/0/v");
+    }
+
+    #[test]
+    fn a_big_table_that_does_not_fit_is_not_searched() {
+        let schema = r#"{"items":{"type":"string"}}"#;
+        let table = |rows: usize| format!("[1{}]", ",1".repeat(rows));
+        let Verdict::Violates { problems, more: true } = check(schema, &table(100_000)) else {
+            panic!("too few")
+        };
+        assert_eq!((problems.len(), problems[0].pointer.as_str()), (MOST_PROBLEMS, "/0"));
+        // Each problem of a million would be kept before the first is shown.
+        let Verdict::Violates { problems, more: true } = check(schema, &table(1_000_000)) else {
+            panic!("too few")
+        };
+        assert_eq!((problems.len(), problems[0].pointer.as_str()), (1, ""));
+    }
+
+    #[test]
+    fn an_expression_that_goes_back_and_forth_is_given_up() {
+        let value = format!("[{}\"\"]", format!("\"{}\",", "a".repeat(40)).repeat(100));
+        let verdict = check(r#"{"items":{"pattern":"(?=a)(a+)+b"}}"#, &value);
+        assert!(matches!(verdict, Verdict::Violates { .. }), "{verdict:?}");
+        let large = check(r#"{"pattern":"((a{1000}){1000}){1000}"}"#, "\"a\"");
+        assert!(matches!(large, Verdict::NotChecked(NotChecked::Schema(_))), "{large:?}");
     }
 }

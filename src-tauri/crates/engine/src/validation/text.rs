@@ -17,6 +17,8 @@ use usher_protocol::scan::{string_end, unquote, value_end};
 
 /// How deep values may stand in each other. A validator descends with a schema that names itself, and its stack has an end.
 pub(super) const DEEPEST: usize = 128;
+/// The most values that are indexed; of more the index would be larger than the memory that a check is worth.
+pub(super) const MOST_PLACES: usize = 1 << 24;
 /// An object with more members than this is found in by a table.
 const FEW_MEMBERS: usize = 64;
 /// How much of a value an error quotes, in bytes of its text. Its message is cut again.
@@ -50,6 +52,8 @@ pub(super) enum NoIndex {
     TooDeep,
     #[error("it is too long")]
     TooLong,
+    #[error("it holds more than {MOST_PLACES} values")]
+    TooMany,
 }
 
 /// A container whose end is not reached yet.
@@ -87,6 +91,9 @@ impl<'t> Text<'t> {
                         container.members += 1;
                     }
                     let place = all.places.len();
+                    if place >= MOST_PLACES {
+                        return Err(NoIndex::TooMany);
+                    }
                     let container = matches!(byte, b'{' | b'[');
                     let end = if container { at + 1 } else { value_end(bytes, at) };
                     all.places.push(Place { key, start: short(at), end: short(end), next: short(place + 1) });
@@ -197,8 +204,16 @@ pub(super) enum TextNode<'a> {
 }
 
 impl<'a> TextNode<'a> {
+    /// How many values it is: itself and all that it holds.
+    pub(super) fn places(&self) -> usize {
+        match self {
+            Self::Value { text, at } => long(text.place(*at).next.saturating_sub(*at)),
+            Self::Name(_) => 1,
+        }
+    }
+
     /// The text of a value; none of a name, which stands nowhere.
-    fn text(&self) -> &'a str {
+    pub(super) fn text(&self) -> &'a str {
         match self {
             Self::Value { text, at } => text.slice(text.place(*at)),
             Self::Name(_) => "",
