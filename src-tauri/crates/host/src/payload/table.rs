@@ -433,14 +433,17 @@ struct Found {
     whole: bool,
     values: usize,
     numbers: usize,
-    /// The row in which it was seen last, to notice a key that stands twice in a record.
+    /// The row in which it was seen last and its cell there, to notice a key that stands twice in a record.
     row: usize,
+    cell: usize,
 }
 
 #[derive(Default)]
 struct Builder<'t> {
     columns: Vec<Found>,
     by_key: HashMap<&'t str, usize>,
+    /// The same by what the keys say: one may be spelt with other escapes.
+    by_name: HashMap<String, usize>,
     /// The column of elements that are no records, once there is one.
     whole: Option<usize>,
     left_out: std::collections::HashSet<&'t str>,
@@ -451,9 +454,9 @@ struct Builder<'t> {
 
 impl<'t> Builder<'t> {
     fn row(&mut self, text: &'t str, row: &Range<usize>) {
-        let first = self.cells.len();
+        let first = index(self.cells.len());
         self.rows.push(Place { column: 0, start: index(row.start), end: index(row.end) });
-        self.starts.push(index(first));
+        self.starts.push(first);
         if JsonKind::of(slice(text, row)) != JsonKind::Object {
             let column = match self.whole {
                 Some(column) => column,
@@ -463,12 +466,12 @@ impl<'t> Builder<'t> {
                     column
                 }
             };
-            self.cell(text, column, row, first);
+            self.cell(text, column, row);
             return;
         }
         for child in children(text, row.start) {
             let Some(column) = self.column(slice(text, &child.key)) else { continue };
-            self.cell(text, column, &child.value, first);
+            self.cell(text, column, &child.value);
         }
     }
 
@@ -478,9 +481,7 @@ impl<'t> Builder<'t> {
             return Some(column);
         }
         let key = unquote(quoted).into_owned();
-        // The same key may be spelt with other escapes.
-        let known = self.columns.iter().position(|column| column.key == key && !column.whole);
-        let column = match known {
+        let column = match self.by_name.get(&key).copied() {
             Some(column) => column,
             None if self.columns.len() >= MAX_COLUMNS => {
                 self.left_out.insert(quoted);
@@ -493,26 +494,27 @@ impl<'t> Builder<'t> {
     }
 
     fn add(&mut self, key: String, whole: bool) -> usize {
-        self.columns.push(Found { key, whole, values: 0, numbers: 0, row: usize::MAX });
-        self.columns.len() - 1
+        let column = self.columns.len();
+        if !whole {
+            self.by_name.insert(key.clone(), column);
+        }
+        self.columns.push(Found { key, whole, values: 0, numbers: 0, row: usize::MAX, cell: 0 });
+        column
     }
 
     /// Notes a cell. When a key stands twice in a record the last one counts, as in JSON parsers; the inspector shows both.
-    fn cell(&mut self, text: &str, column: usize, value: &Range<usize>, first: usize) {
+    fn cell(&mut self, text: &str, column: usize, value: &Range<usize>) {
         let place = Place { column: index(column), start: index(value.start), end: index(value.end) };
         let row = self.rows.len();
         let Some(found) = self.columns.get_mut(column) else { return };
         let kind = JsonKind::of(slice(text, value));
-        let twice = std::mem::replace(&mut found.row, row) == row;
-        let earlier = if twice {
-            self.cells.iter_mut().skip(first).find(|cell| cell.column == place.column)
-        } else {
-            None
-        };
-        if let Some(earlier) = earlier {
-            *earlier = place;
+        if std::mem::replace(&mut found.row, row) == row {
+            if let Some(earlier) = self.cells.get_mut(found.cell) {
+                *earlier = place;
+            }
             return;
         }
+        found.cell = self.cells.len();
         found.values += usize::from(kind != JsonKind::Null);
         found.numbers += usize::from(kind == JsonKind::Number);
         self.cells.push(place);
