@@ -75,7 +75,9 @@ fn visits(schema: &Value) -> (u64, u64) {
                 }
             }
             "enum" | "required" | "const" => here += count(weight(part)),
-            "properties" | "items" | "prefixItems" | "contains" | "additionalItems" | "unevaluatedItems"
+            // Each member is looked up.
+            "properties" => inside += 1 + branches(key, part).map(most_visits).max().unwrap_or(0),
+            "items" | "prefixItems" | "contains" | "additionalItems" | "unevaluatedItems"
             | "additionalProperties" | "unevaluatedProperties" => {
                 inside += branches(key, part).map(most_visits).max().unwrap_or(0);
             }

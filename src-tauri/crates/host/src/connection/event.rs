@@ -132,13 +132,19 @@ impl ConnectionEvent {
         }
     }
 
+    /// Something is other now, whatever it was before.
+    fn is_change(&self) -> bool {
+        matches!(self, Self::ToolsChanged | Self::PromptsChanged | Self::ResourcesChanged)
+    }
+
     fn weight(&self) -> usize {
         match self {
-            Self::Line { text, .. }
-            | Self::Noise { text, .. }
-            | Self::Stderr { text }
-            | Self::Log { text, .. }
-            | Self::Defect { text } => text.len(),
+            // A method's name and a level are as long as a server likes.
+            Self::Line { title, text, .. } => title.len() + text.len(),
+            Self::Log { level, logger, text } => {
+                level.len() + logger.as_ref().map_or(0, String::len) + text.len()
+            }
+            Self::Noise { text, .. } | Self::Stderr { text } | Self::Defect { text } => text.len(),
             Self::ResourceUpdated { uri } => uri.len(),
             Self::Negotiated(_)
             | Self::SignIn { .. }
@@ -202,7 +208,7 @@ impl EventSender {
                 return;
             }
             // One is enough until it is read; a server may send thousands.
-            if event == ConnectionEvent::ToolsChanged && queue.events.contains(&event) {
+            if event.is_change() && queue.events.contains(&event) {
                 return;
             }
             queue.bytes += event.weight();
@@ -316,6 +322,20 @@ mod tests {
         }
         let kept = std::iter::from_fn(|| receiver.try_next()).filter(|it| it.weight() > 0).count();
         assert_eq!(kept, MAX_QUEUED_BYTES / MAX_LINE_TEXT);
+    }
+
+    #[test]
+    fn a_flood_of_changes_is_told_once() {
+        let (sender, mut receiver) = events();
+        let changes = [
+            ConnectionEvent::ToolsChanged,
+            ConnectionEvent::PromptsChanged,
+            ConnectionEvent::ResourcesChanged,
+        ];
+        for _ in 0..10 {
+            changes.iter().for_each(|it| sender.tell(it.clone()));
+        }
+        assert_eq!(std::iter::from_fn(|| receiver.try_next()).collect::<Vec<_>>(), changes);
     }
 
     #[tokio::test]

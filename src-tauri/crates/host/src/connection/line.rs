@@ -2,18 +2,27 @@
 //!
 //! Deliberately absent: what a message means. A line that is not a JSON object is never guessed at: it is noise.
 
+use std::fmt;
+
 use bytestring::ByteString;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt};
-use usher_protocol::{
-    RawJson,
-    jsonrpc::{Id, Message, NotAMessage},
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, IgnoredAny, SeqAccess, Visitor},
 };
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+use usher_protocol::jsonrpc::{Id, Message, NotAMessage};
 
 /// The longest line that is read whole, in bytes. Servers send pictures and tables in one line; a fixed wall of a megabyte is too low.
 pub(super) const MAX_LINE: usize = 256 * 1024 * 1024;
 
 /// What is kept of a longer line, so that the request that it answers can be found.
 const KEPT_OF_LONGER: usize = 64 * 1024;
+
+/// The most messages of one batch, and the most identifiers that are looked for in a line that cannot be read. What a peer repeats costs it
+/// two bytes and the host a hundred.
+const MAX_BATCH: usize = 10_000;
+const MAX_IDS: usize = 64;
 
 /// A line as it was read, without its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,13 +112,50 @@ pub(super) fn sort(line: &ByteString) -> Sorted {
 }
 
 fn sort_batch(text: &str) -> Sorted {
-    // `[INFO] listening` and arrays of something else are noise.
-    let Ok(items) = serde_json::from_str::<Vec<RawJson>>(text) else { return Sorted::Noise };
-    let messages: Vec<Message> = items.iter().filter_map(|it| Message::parse(it.get()).ok()).collect();
-    if messages.is_empty() || messages.len() < items.len() {
-        Sorted::Noise
-    } else {
-        Sorted::Messages(messages)
+    // `[INFO] listening` and arrays of something else are noise; they are read no further than that shows.
+    match serde_json::from_str::<Batch>(text) {
+        Ok(Batch::Whole(messages)) if !messages.is_empty() => Sorted::Messages(messages),
+        Ok(Batch::TooLong) => Sorted::Broken {
+            why: format!("it is a batch of more than {MAX_BATCH} messages"),
+            ids: ids_in(text),
+        },
+        Ok(Batch::Whole(_)) | Err(_) => Sorted::Noise,
+    }
+}
+
+enum Batch {
+    Whole(Vec<Message>),
+    TooLong,
+}
+
+impl<'de> Deserialize<'de> for Batch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Messages;
+        impl<'de> Visitor<'de> for Messages {
+            type Value = Batch;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of messages")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Batch, A::Error> {
+                let mut messages = Vec::new();
+                while let Some(item) = list.next_element::<&RawValue>()? {
+                    messages.push(Message::parse(item.get()).map_err(de::Error::custom)?);
+                    if messages.len() == MAX_BATCH {
+                        return Ok(match list.next_element::<IgnoredAny>()? {
+                            None => Batch::Whole(messages),
+                            Some(_) => {
+                                while list.next_element::<IgnoredAny>()?.is_some() {}
+                                Batch::TooLong
+                            }
+                        });
+                    }
+                }
+                Ok(Batch::Whole(messages))
+            }
+        }
+        deserializer.deserialize_seq(Messages)
     }
 }
 
@@ -129,6 +175,10 @@ fn ids_in(text: &str) -> Vec<Id> {
                     && let Some(id) = value_after_colon(text, end)
                 {
                     found.push((depth, id));
+                    if found.len() == 2 * MAX_IDS {
+                        found.sort_by_key(|it| it.0);
+                        found.truncate(MAX_IDS);
+                    }
                 }
                 at = end;
                 continue;
@@ -206,6 +256,27 @@ mod tests {
         let line = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"x"}]"#;
         let Sorted::Messages(messages) = sort(&line.into()) else { panic!("not split") };
         assert_eq!(messages.len(), 2);
+    }
+
+    #[test]
+    fn a_batch_without_end_is_not_kept() {
+        let message = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        let batch = |length: usize| sort(&format!("[{message}{}]", format!(",{message}").repeat(length - 1)).into());
+        assert!(matches!(batch(MAX_BATCH), Sorted::Messages(it) if it.len() == MAX_BATCH));
+        let Sorted::Broken { ids, .. } = batch(MAX_BATCH + 1) else { panic!("not broken") };
+        assert_eq!(ids.first(), Some(&Id::Number(7)));
+        assert_eq!(sort(&format!("[{message},1,{message}]").into()), Sorted::Noise);
+    }
+
+    #[test]
+    fn identifiers_without_end_are_not_kept_and_the_outermost_wins() {
+        let inner = r#"{"id":1},"#.repeat(10 * MAX_IDS);
+        let Sorted::Broken { ids, .. } = sort(&format!(r#"{{"jsonrpc":"2.0","result":[{inner}],"id":7,x"#).into())
+        else {
+            panic!("not broken")
+        };
+        assert_eq!(ids.first(), Some(&Id::Number(7)));
+        assert!(ids.len() < 2 * MAX_IDS);
     }
 
     #[test]

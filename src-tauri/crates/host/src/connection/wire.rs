@@ -489,8 +489,11 @@ impl Wire {
         #[serde(rename_all = "camelCase")]
         struct ProgressParams {
             progress_token: Id,
-            #[serde(flatten)]
-            progress: Progress,
+            progress: f64,
+            #[serde(default)]
+            total: Option<f64>,
+            #[serde(default)]
+            message: Option<String>,
         }
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -541,8 +544,9 @@ impl Wire {
                     self.with(|it| it.waiting.get(&token).and_then(|it| it.progress.clone()))
                 });
                 if let Some(sender) = sender {
+                    let ProgressParams { progress, total, message, .. } = params;
                     // Progress is a picture of now: when the reader is slow, the older ones are enough for it.
-                    let _full = sender.try_send(params.progress);
+                    let _full = sender.try_send(Progress { progress, total, message });
                 }
             }
             _ => {}
