@@ -14,6 +14,7 @@ mod logging;
 mod opening;
 mod probing;
 mod process;
+mod process_tree;
 mod prompts;
 mod question;
 mod resources;

@@ -1,7 +1,9 @@
 //! A server's process: how it is started, watched and ended with everything that it started.
 //!
-//! On Unix the server leads a process group of its own, and the whole group is ended with it: closing its input, then SIGTERM, then
-//! SIGKILL (2025-11-25 basic/lifecycle, "Shutdown"). Deliberately absent: restarting, which is the supervisor's.
+//! Its whole [`ProcessTree`] is ended with it: first its input is closed, then it is told to end, then it is killed (2025-11-25
+//! basic/lifecycle, "Shutdown"). Deliberately absent: restarting, which is the supervisor's; and putting a command line together, which
+//! no shell reads. On Windows a `.cmd` or `.bat` file is read by the command interpreter all the same: the standard library escapes its
+//! arguments, and refuses those that it cannot escape, as an error of the start.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +18,7 @@ use std::{
 
 use tokio::{
     io::BufReader,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
     sync::watch,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,6 +27,7 @@ use super::{
     error::ConnectError,
     event::{ConnectionEvent, EventSender, Exit, cut},
     line::read_line,
+    process_tree::{ProcessTree, Streams},
     search_path::{SearchPath, find_command},
     spec::StdioSpec,
 };
@@ -35,10 +38,8 @@ const KEPT_STDERR: usize = 500;
 const MAX_STDERR_LINE: usize = 8 * 1024;
 /// How long a server may take to end after its input was closed.
 const AFTER_CLOSE: Duration = Duration::from_secs(2);
-/// How long its group may take to end after SIGTERM.
+/// How long it may take to end after it was told to.
 const AFTER_TERM: Duration = Duration::from_secs(1);
-/// How long the system may take to end it after SIGKILL.
-const AFTER_KILL: Duration = Duration::from_millis(500);
 
 /// The last lines that a server wrote to stderr.
 #[derive(Clone, Default)]
@@ -81,12 +82,10 @@ impl Process {
         events: EventSender,
         closing: CancellationToken,
     ) -> Result<(Self, ChildStdout, ChildStdin), ConnectError> {
-        let (mut command, program) = command(spec, path)?;
-        let mut child = command
-            .spawn()
+        let (command, program) = command(spec, path)?;
+        let mut tree = ProcessTree::start(command)
             .map_err(|error| ConnectError::NotStarted { command: program.clone(), why: error.to_string() })?;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        let Streams { stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr) } = tree.streams()
         else {
             return Err(ConnectError::NotStarted {
                 command: program,
@@ -98,8 +97,7 @@ impl Process {
         let reading = tokio::spawn(read_stderr(stderr, tail.clone(), events.clone()));
         let wanted = Arc::new(AtomicBool::new(false));
         tokio::spawn(watch_process(Watch {
-            group: Group::of(&child),
-            child,
+            tree,
             closing: closing.clone(),
             wanted: Arc::clone(&wanted),
             reading,
@@ -135,7 +133,9 @@ fn command(spec: &StdioSpec, path: &SearchPath) -> Result<(Command, String), Con
     {
         return Err(ConnectError::NoFolder { folder: folder.display().to_string() });
     }
-    let own_path = spec.env.iter().find(|it| it.0 == "PATH").map(|it| SearchPath::from_text(&it.1));
+    // Windows does not tell names apart by case, and calls it `Path`.
+    let is_path = |name: &str| if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" };
+    let own_path = spec.env.iter().rev().find(|it| is_path(&it.0)).map(|it| SearchPath::from_text(&it.1));
     let path = own_path.as_ref().unwrap_or(path);
     let program = find_command(&spec.command, path, spec.cwd.as_deref()).ok_or_else(|| {
         ConnectError::CommandNotFound { command: spec.command.clone(), path: path.folders() }
@@ -143,12 +143,7 @@ fn command(spec: &StdioSpec, path: &SearchPath) -> Result<(Command, String), Con
     // A script that starts with `env node` finds the node beside it.
     let beside = program.parent().filter(|it| it.is_absolute());
     let mut command = Command::new(&program);
-    command
-        .args(&spec.args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
+    command.args(&spec.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Servers in Python would otherwise write in the encoding of the system.
     command.env("PYTHONUTF8", "1").env("PYTHONIOENCODING", "utf-8");
     if ["LC_ALL", "LC_CTYPE", "LANG"].iter().all(|name| std::env::var_os(name).is_none()) {
@@ -159,19 +154,8 @@ fn command(spec: &StdioSpec, path: &SearchPath) -> Result<(Command, String), Con
     if let Some(folder) = &spec.cwd {
         command.current_dir(folder);
     }
-    detach(&mut command);
     let program = program.display().to_string();
     Ok((command, program))
-}
-
-/// Gives a command a process group of its own, and no console window.
-pub(super) fn detach(command: &mut Command) {
-    #[cfg(unix)]
-    command.process_group(0);
-    #[cfg(windows)]
-    command.creation_flags(0x0800_0000);
-    #[cfg(not(any(unix, windows)))]
-    let _ = command;
 }
 
 async fn read_stderr(stderr: ChildStderr, tail: StderrTail, events: EventSender) {
@@ -184,8 +168,7 @@ async fn read_stderr(stderr: ChildStderr, tail: StderrTail, events: EventSender)
 }
 
 struct Watch {
-    child: Child,
-    group: Group,
+    tree: ProcessTree,
     closing: CancellationToken,
     wanted: Arc<AtomicBool>,
     reading: tokio::task::JoinHandle<()>,
@@ -196,27 +179,26 @@ struct Watch {
 
 async fn watch_process(mut watch: Watch) {
     let by_itself = tokio::select! {
-        status = watch.child.wait() => Some(status),
+        status = watch.tree.first_ended() => Some(status),
         () = watch.closing.cancelled() => None,
     };
     let status = match by_itself {
         Some(status) => status,
-        None => match tokio::time::timeout(AFTER_CLOSE, watch.child.wait()).await {
+        None => match tokio::time::timeout(AFTER_CLOSE, watch.tree.first_ended()).await {
             Ok(status) => status,
             Err(_) => {
-                watch.group.terminate();
-                if let Ok(status) = tokio::time::timeout(AFTER_TERM, watch.child.wait()).await {
+                watch.tree.terminate();
+                if let Ok(status) = tokio::time::timeout(AFTER_TERM, watch.tree.first_ended()).await {
                     status
                 } else {
-                    watch.group.kill();
-                    let _already_dead = watch.child.start_kill();
-                    watch.child.wait().await
+                    watch.tree.kill();
+                    watch.tree.first_ended().await
                 }
             }
         },
     };
     // What the server started outlives it unless it is told.
-    watch.group.end().await;
+    watch.tree.end().await;
     // Whatever was written before the end is read, unless a stranger holds the stream open.
     let _late = tokio::time::timeout(Duration::from_millis(500), &mut watch.reading).await;
     watch.reading.abort();
@@ -232,89 +214,6 @@ async fn watch_process(mut watch: Watch) {
     watch.closing.cancel();
 }
 
-/// The process group that a server leads.
-struct Group {
-    #[cfg(unix)]
-    leader: Option<nix::unistd::Pid>,
-    #[cfg(not(unix))]
-    leader: Option<u32>,
-}
-
-#[cfg(unix)]
-impl Group {
-    fn of(child: &Child) -> Self {
-        let leader = child.id().and_then(|it| i32::try_from(it).ok()).map(nix::unistd::Pid::from_raw);
-        leader.into_iter().for_each(super::watchdog::add);
-        Self { leader }
-    }
-
-    fn signal(&self, signal: Option<nix::sys::signal::Signal>) -> bool {
-        self.leader.is_some_and(|it| nix::sys::signal::killpg(it, signal).is_ok())
-    }
-
-    fn terminate(&self) {
-        self.signal(Some(nix::sys::signal::Signal::SIGTERM));
-    }
-
-    fn kill(&self) {
-        self.signal(Some(nix::sys::signal::Signal::SIGKILL));
-    }
-
-    async fn gone_within(&self, limit: Duration) {
-        let step = Duration::from_millis(10);
-        let mut waited = Duration::ZERO;
-        while self.signal(None) && waited < limit {
-            tokio::time::sleep(step).await;
-            waited += step;
-        }
-    }
-
-    /// Ends what is left of the group after its leader is gone.
-    async fn end(&mut self) {
-        self.terminate();
-        self.gone_within(AFTER_TERM).await;
-        self.kill();
-        // The system takes a moment to end what was killed.
-        self.gone_within(AFTER_KILL).await;
-        // The number may be given to others from now on.
-        self.leader.take().into_iter().for_each(super::watchdog::remove);
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Group {
-    fn drop(&mut self) {
-        // The runtime ended before the server did.
-        self.kill();
-        self.leader.take().into_iter().for_each(super::watchdog::remove);
-    }
-}
-
-#[cfg(not(unix))]
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self { leader: child.id() }
-    }
-
-    fn terminate(&self) {
-        self.kill();
-    }
-
-    fn kill(&self) {
-        if let Some(leader) = self.leader {
-            let mut command = std::process::Command::new("taskkill");
-            command.args(["/T", "/F", "/PID", &leader.to_string()]);
-            #[cfg(windows)]
-            std::os::windows::process::CommandExt::creation_flags(&mut command, 0x0800_0000);
-            let _gone = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        }
-    }
-
-    async fn end(&mut self) {
-        self.leader = None;
-    }
-}
-
 /// Whether a file may be run.
 pub(super) fn is_program(file: &Path) -> bool {
     #[cfg(unix)]
@@ -324,6 +223,7 @@ pub(super) fn is_program(file: &Path) -> bool {
     }
     #[cfg(not(unix))]
     {
-        file.is_file()
+        // The aliases of applications from the store are links that only the system follows.
+        file.is_file() || file.symlink_metadata().is_ok_and(|it| it.is_symlink())
     }
 }

@@ -11,12 +11,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{process::Command, sync::OnceCell};
-
-use super::{
-    process::{detach, is_program},
-    spec::PathSource,
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Command,
+    sync::OnceCell,
 };
+
+use super::{process::is_program, process_tree::ProcessTree, spec::PathSource};
 
 /// How long a login shell may take; some wait for a key or the network.
 const SHELL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -115,16 +116,22 @@ fn with_extension(file: &Path) -> Option<PathBuf> {
 /// `npx` is `npx.cmd` here, which only a search by extension finds.
 #[cfg(windows)]
 fn with_extension(file: &Path) -> Option<PathBuf> {
-    if file.extension().is_some() && is_program(file) {
-        return Some(file.to_owned());
-    }
-    let known = env::var("PATHEXT").unwrap_or_else(|_| ".EXE;.CMD;.BAT;.COM".to_owned());
-    known.split(';').find_map(|extension| {
+    let known = env::var_os("PATHEXT").unwrap_or_else(|| ".COM;.EXE;.BAT;.CMD".into());
+    spellings(file, &known.to_string_lossy()).into_iter().find(|it| is_program(it))
+}
+
+/// The files that a command may mean where programs are known by extensions such as `.EXE;.CMD`. A file without one is not run there: beside
+/// `npx.cmd` lies an `npx` for other systems.
+#[cfg(any(windows, test))]
+fn spellings(file: &Path, known: &str) -> Vec<PathBuf> {
+    let with = |extension: &str| {
         let mut name = file.as_os_str().to_owned();
         name.push(extension);
-        let file = PathBuf::from(name);
-        is_program(&file).then_some(file)
-    })
+        PathBuf::from(name)
+    };
+    let extensions = known.split(';').map(str::trim).filter(|it| !it.is_empty());
+    let as_given = file.extension().is_some().then(|| file.to_owned());
+    as_given.into_iter().chain(extensions.map(with)).collect()
 }
 
 const MARK: &str = "__usher_path__";
@@ -149,14 +156,34 @@ async fn ask(shell: &OsStr, kind: &[&str]) -> Option<OsString> {
     let script = format!("echo {MARK}; command env; echo {MARK}");
     let mut command = Command::new(shell);
     command.args(kind).arg("-c").arg(script);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    detach(&mut command);
-    let output = command.output().await.ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    // What the user's own files print comes before and after.
-    let told = text.split(MARK).nth(1)?;
-    let path = told.lines().find_map(|it| it.strip_prefix("PATH="))?;
-    (!path.is_empty()).then(|| OsString::from(path))
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // When this takes too long and is dropped, what the user's own files started and hangs is ended, too.
+    let mut tree = ProcessTree::start(command).ok()?;
+    // What these files print comes before and after. Nobody waits for the end of the output: an agent that they started may hold it open.
+    let mut lines = BufReader::new(tree.streams().stdout?).split(b'\n');
+    let (mut begun, mut path) = (false, None);
+    while let Some(line) = lines.next_segment().await.ok()? {
+        match (begun, line.ends_with(MARK.as_bytes())) {
+            (false, true) => begun = true,
+            (true, true) => break,
+            (true, false) => path = path.or_else(|| line.strip_prefix(b"PATH=").map(os_string)),
+            (false, false) => {}
+        }
+    }
+    tree.forget();
+    path.filter(|it| !it.is_empty())
+}
+
+/// A variable's bytes; on Unix a path need not be UTF-8.
+fn os_string(bytes: &[u8]) -> OsString {
+    #[cfg(unix)]
+    {
+        <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).to_owned()
+    }
+    #[cfg(not(unix))]
+    {
+        OsString::from(String::from_utf8_lossy(bytes).into_owned())
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -197,6 +224,28 @@ mod tests {
         assert_eq!(path.with_first(None), "/a:/b");
     }
 
+    #[test]
+    fn odd_folders_are_folders() {
+        let path = SearchPath::from_text("/a b/ä:/😅:./here:/a b/ä/:::'q\"");
+        // The same folder with a separator at its end is the same folder.
+        assert_eq!(path.folders(), ["/a b/ä", "/😅", "./here", "'q\""]);
+        assert_eq!(path.with_first(Some(Path::new("/x y"))), "/x y:/a b/ä:/😅:./here:'q\"");
+        // A folder with a separator in its name cannot be told to a process; the others can.
+        assert_eq!(SearchPath::from_text("/a").with_first(Some(Path::new("/b:c"))), "/a");
+    }
+
+    #[test]
+    fn where_programs_have_extensions_a_name_means_several_files() {
+        let names = |command: &str, known: &str| {
+            let all = spellings(Path::new(command), known);
+            all.iter().map(|it| it.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("npx", ".COM;.EXE;.BAT;.CMD"), ["npx.COM", "npx.EXE", "npx.BAT", "npx.CMD"]);
+        assert_eq!(names("npx.cmd", ";.EXE; ;"), ["npx.cmd", "npx.cmd.EXE"]);
+        assert_eq!(names("C:/a b/x.1", ".EXE"), ["C:/a b/x.1", "C:/a b/x.1.EXE"]);
+        assert!(names("npx", "").is_empty());
+    }
+
     /// A file that is executed, written by another process. While this one holds it open for writing, a child that another test starts at
     /// that moment inherits the handle until it is another program, and until then the system refuses to execute the file (`ETXTBSY`).
     #[expect(clippy::unwrap_used, reason = "of a test")]
@@ -219,6 +268,51 @@ mod tests {
         );
         let path = login_path(shell.as_os_str(), Duration::from_secs(30)).await.unwrap();
         assert!(path.to_str().unwrap().starts_with("/login/bin:"), "{path:?}");
+    }
+
+    /// The shells that are there, each with files of a user in a folder of its own.
+    #[tokio::test]
+    async fn real_shells_say_what_a_user_s_files_say() {
+        let own = SearchPath::from_text(env::var_os("PATH").unwrap_or_default());
+        let files = [
+            ("sh", ".profile"),
+            ("bash", ".bash_profile"),
+            ("zsh", ".zprofile"),
+            ("fish", ".config/fish/config.fish"),
+        ];
+        let mut asked = 0;
+        for (name, file) in files {
+            let Some(shell) = find_command(name, &own, None) else { continue };
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let set = if name == "fish" {
+                "set -gx PATH '/of a user/bin' $PATH"
+            } else {
+                "export PATH=\"/of a user/bin:$PATH\""
+            };
+            fs::write(file, format!("echo Welcome\n{set}\n")).unwrap();
+            let text =
+                format!("#!/bin/sh\nHOME='{}' exec '{}' \"$@\"\n", folder.path().display(), shell.display());
+            let shell = shell_that_runs(folder.path(), &text);
+            // Some kinds of `sh` read no file of the user when they are not interactive.
+            let path = login_path(shell.as_os_str(), Duration::from_secs(30)).await.expect(name);
+            assert!(path.to_str().unwrap().starts_with("/of a user/bin:"), "{name}: {path:?}");
+            asked += 1;
+        }
+        assert!(asked > 0, "no shell is there");
+    }
+
+    #[tokio::test]
+    async fn a_shell_that_greets_like_fish_and_leaves_something_behind_is_not_waited_for() {
+        // fish greets, and marks its prompt in what it prints; a user's file started an agent that holds the output open.
+        let folder = tempfile::tempdir().unwrap();
+        let shell = shell_that_runs(
+            folder.path(),
+            "#!/bin/sh\nprintf 'Welcome to fish\\nPATH=/wrong\\n\\033]133;A\\007'\n(sleep 60) &\nPATH='/login/b in:/usr/bin'\nexport PATH\nfor last; do :; done\neval \"$last\"\nwait\n",
+        );
+        let path = login_path(shell.as_os_str(), Duration::from_secs(30)).await;
+        assert_eq!(path, Some("/login/b in:/usr/bin".into()));
     }
 
     #[tokio::test]

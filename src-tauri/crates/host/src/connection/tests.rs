@@ -1,6 +1,8 @@
 //! Tests of whole connections: over streams in memory with a scripted server, and over real processes.
 
 #[cfg(unix)]
+mod care;
+#[cfg(unix)]
 mod child;
 mod duties;
 mod opening;

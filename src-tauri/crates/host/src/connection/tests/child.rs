@@ -3,7 +3,7 @@
 use super::*;
 
 /// Answers `initialize`, then runs a script for each request, with its identifier in `$id`.
-fn server(on_request: &str) -> StdioSpec {
+pub(super) fn server(on_request: &str) -> StdioSpec {
     let script = format!(
         r#"
         answer() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
@@ -19,7 +19,7 @@ fn server(on_request: &str) -> StdioSpec {
     spec("sh", &["-c", &script])
 }
 
-fn spec(command: &str, args: &[&str]) -> StdioSpec {
+pub(super) fn spec(command: &str, args: &[&str]) -> StdioSpec {
     StdioSpec {
         command: command.to_owned(),
         args: args.iter().map(|it| (*it).to_owned()).collect(),
@@ -28,16 +28,16 @@ fn spec(command: &str, args: &[&str]) -> StdioSpec {
 }
 
 /// The handshake at once: these scripts are old servers.
-fn old() -> ConnectionOptions {
+pub(super) fn old() -> ConnectionOptions {
     ConnectionOptions { newest: Revision::NEWEST_WITH_HANDSHAKE, ..patient() }
 }
 
-async fn open_child(spec: &StdioSpec) -> (Result<Connection, ConnectError>, EventReceiver) {
+pub(super) async fn open_child(spec: &StdioSpec) -> (Result<Connection, ConnectError>, EventReceiver) {
     let (sender, receiver) = events();
     (Connection::open(&spec.clone().into(), &old(), sender).await, receiver)
 }
 
-async fn ask(connection: &Connection) -> serde_json::Value {
+pub(super) async fn ask(connection: &Connection) -> serde_json::Value {
     connection.call(&call("t", "{}"), CallOptions::default()).await.expect("answered").to_value()
 }
 
