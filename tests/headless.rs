@@ -7,6 +7,7 @@ mod conformance;
 mod disk;
 mod duties;
 mod foreign;
+mod hostile;
 mod http;
 mod kept;
 mod misbehaviour;

@@ -6,6 +6,7 @@ mod bench;
 mod bindings;
 mod conformance;
 mod desktop;
+mod fuzz;
 mod packages;
 mod peers;
 mod process;
@@ -38,6 +39,9 @@ cargo xtask <command>
   survey [--yes]
       Installs the servers of docs/contract-survey.md from npm, checks each without a network, and
       writes what was found into that document.
+  fuzz [--minutes N] [--seed N] [--only decoder|codec|validator|payload] [--replay FILE]
+      Gives hostile input to what reads servers, 20 minutes unless told otherwise, and keeps the
+      cases that failed under the build folder; --replay reads one of them again.
   screenshots [--yes]
       Takes the pictures in assets/screenshots from the real window.
   bindings
@@ -73,6 +77,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
         "run" => &["--yes", "--terminal"],
         "test" => &["--yes", "--with-peers", "--only"],
         "screenshots" | "conformance" | "bench" | "survey" => &["--yes"],
+        "fuzz" => &["--minutes", "--seed", "--only", "--replay"],
         "bindings" => &[],
         _ => anyhow::bail!("{command} is not a command\n\n{USAGE}"),
     };
@@ -83,6 +88,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
         "conformance" => conformance::run(&options),
         "bench" => bench::run(&options),
         "survey" => survey::run(&options).map(|()| true),
+        "fuzz" => fuzz::fuzz(&options),
         "screenshots" => screenshots::run(&options).map(|()| true),
         _ => bindings::run().map(|()| true),
     }
@@ -92,7 +98,8 @@ fn dispatch(args: &[String]) -> anyhow::Result<bool> {
 #[derive(Debug, Default)]
 struct Options {
     flags: Vec<String>,
-    only: Option<String>,
+    /// Those flags that say something more, with what they say.
+    values: Vec<(String, String)>,
 }
 
 impl Options {
@@ -101,9 +108,9 @@ impl Options {
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             options.flags.push(arg.clone());
-            if arg == "--only" {
-                let layer = args.next().ok_or_else(|| anyhow::anyhow!("--only needs the name of a layer"))?;
-                options.only = Some(layer.clone());
+            if ["--only", "--minutes", "--seed", "--replay"].contains(&arg.as_str()) {
+                let value = args.next().ok_or_else(|| anyhow::anyhow!("{arg} needs a word behind it"))?;
+                options.values.push((arg.clone(), value.clone()));
             }
         }
         Ok(options)
@@ -114,6 +121,11 @@ impl Options {
             Some(flag) => anyhow::bail!("{flag} is not an option of this command\n\n{USAGE}"),
             None => Ok(()),
         }
+    }
+
+    /// What was said behind a flag, the last time.
+    fn value(&self, flag: &str) -> Option<&str> {
+        self.values.iter().rev().find(|it| it.0 == flag).map(|it| it.1.as_str())
     }
 
     fn has(&self, flag: &str) -> bool {

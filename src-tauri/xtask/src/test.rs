@@ -20,7 +20,7 @@ const DRIVER: &str = "2.1.0";
 /// When there is no such layer. A failure inside a layer is part of the result.
 pub(crate) fn run(options: &mut Options) -> anyhow::Result<bool> {
     let yes = options.yes();
-    let layers: &[&str] = match options.only.as_deref() {
+    let layers: &[&str] = match options.value("--only") {
         None if options.has("--with-peers") => &["headless", "ui", "window", "peers"],
         None => &["headless", "ui", "window"],
         Some("headless") => &["headless"],

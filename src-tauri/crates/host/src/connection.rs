@@ -8,6 +8,8 @@ mod authorization;
 mod cache;
 mod error;
 mod event;
+#[doc(hidden)]
+pub mod hostile;
 mod http;
 mod line;
 mod logging;

@@ -75,6 +75,18 @@ pub(super) fn start(
     Ok((wire, answered))
 }
 
+/// Takes a response as the answer to a message, as if a server had sent it; for hostile input.
+pub(super) async fn take_answer(
+    http: reqwest::Client,
+    wire: Arc<Wire>,
+    asked: Outgoing,
+    response: reqwest::Response,
+) {
+    if let Ok(typed) = typed::message(asked) {
+        raw::take_answer(http, wire, &typed, response).await;
+    }
+}
+
 fn headers(given: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let header = |(name, value): &(String, String)| {
         let header =

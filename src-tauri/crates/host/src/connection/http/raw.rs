@@ -81,9 +81,17 @@ impl RawClient {
         mirrors: Arc<Mirrors>,
         authorization: Option<Authorization>,
     ) -> Result<Self, reqwest::Error> {
-        let http = client()?;
+        Ok(Self::over(client()?, wire, mirrors, authorization))
+    }
+
+    fn over(
+        http: reqwest::Client,
+        wire: Arc<Wire>,
+        mirrors: Arc<Mirrors>,
+        authorization: Option<Authorization>,
+    ) -> Self {
         let standing = Arc::new(watch::Sender::new(Standing::None));
-        Ok(Self { http, wire, mirrors, standing, authorization })
+        Self { http, wire, mirrors, standing, authorization }
     }
 
     /// Tells where the stream beside the requests stands.
@@ -314,6 +322,20 @@ impl StreamableHttpClient for RawClient {
         _max_sse_event_size: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
         self.get_stream(uri, session_id, last_event_id, auth_header, custom_headers).await
+    }
+}
+
+/// Takes a response into a wire as the answer to a message, to the end of its stream if it is one. Nothing is sent.
+pub(super) async fn take_answer(
+    http: reqwest::Client,
+    wire: Arc<Wire>,
+    asked: &ClientJsonRpcMessage,
+    response: Response,
+) {
+    let client = RawClient::over(http, wire, Arc::default(), None);
+    if let Ok(StreamableHttpPostResponse::Sse(mut events, _)) = client.answer(asked, response, false).await {
+        // After an error of the stream rmcp resumes it, with another request.
+        while let Some(Ok(_)) = events.next().await {}
     }
 }
 
