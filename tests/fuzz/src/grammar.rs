@@ -186,8 +186,11 @@ fn object(random: &mut Random, depth: usize) -> String {
     format!("{{{}}}", members.join(","))
 }
 
+/// A member's name, and what makes its value.
+type Member<'n> = (&'n str, fn(&mut Random) -> String);
+
 /// An object with members of these names and makers; each may be missing, wrong or there twice.
-fn shaped(random: &mut Random, members: &[(&str, fn(&mut Random) -> String)]) -> String {
+fn shaped(random: &mut Random, members: &[Member<'_>]) -> String {
     let mut written = Vec::new();
     for (name, make) in members {
         match random.below(24) {

@@ -59,7 +59,7 @@ pub fn case(target: Target, seed: u64, number: u64, size: Size) -> Case {
     }
     let (mut bytes, mut what) = if random.once_in(3) {
         let kept = corpus::of(target);
-        let (name, text) = random.of(&kept);
+        let (name, text) = random.of(kept);
         (text.to_vec(), format!("corpus {name}"))
     } else {
         (grown(target, &mut random), "grown".to_owned())

@@ -8,12 +8,12 @@ impl Random {
     /// The sequence of a seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed);
-        random.next();
+        random.draw();
         random
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +24,7 @@ impl Random {
     /// A number below a bound, zero for a bound of zero.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX);
-        usize::try_from(self.next() % bound.max(1)).unwrap_or(0)
+        usize::try_from(self.draw() % bound.max(1)).unwrap_or(0)
     }
 
     /// True once in so many times.

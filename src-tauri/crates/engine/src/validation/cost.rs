@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use jsonschema::json::{Array as _, Node as _, Object as _};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::text::TextNode;
 
@@ -76,10 +76,15 @@ fn visits(schema: &Value) -> (u64, u64) {
             }
             "enum" | "required" | "const" => here += count(weight(part)),
             // Each member is looked up.
-            "properties" => inside += 1 + branches(key, part).map(most_visits).max().unwrap_or(0),
-            "items" | "prefixItems" | "contains" | "additionalItems" | "unevaluatedItems"
-            | "additionalProperties" | "unevaluatedProperties" => {
-                inside += branches(key, part).map(most_visits).max().unwrap_or(0);
+            "properties" => inside += 1 + branches(key, part).into_iter().map(most_visits).max().unwrap_or(0),
+            "items"
+            | "prefixItems"
+            | "contains"
+            | "additionalItems"
+            | "unevaluatedItems"
+            | "additionalProperties"
+            | "unevaluatedProperties" => {
+                inside += branches(key, part).into_iter().map(most_visits).max().unwrap_or(0);
             }
             _ => {}
         }
@@ -90,7 +95,9 @@ fn visits(schema: &Value) -> (u64, u64) {
 /// The schemas that stand in a keyword: one, a list of them, or one for each name.
 fn branches<'s>(key: &str, part: &'s Value) -> Vec<&'s Value> {
     match (key, part) {
-        ("properties" | "dependentSchemas" | "dependencies", Value::Object(named)) => named.values().collect(),
+        ("properties" | "dependentSchemas" | "dependencies", Value::Object(named)) => {
+            named.values().collect()
+        }
         (_, Value::Array(list)) => list.iter().collect(),
         _ => vec![part],
     }
@@ -242,7 +249,7 @@ fn count(number: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::{super::text::Text, *};
 

@@ -49,11 +49,11 @@ const NO_KEY: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoIndex {
     #[error("its values stand in each other deeper than {DEEPEST}")]
-    TooDeep,
+    Deep,
     #[error("it is too long")]
-    TooLong,
+    Long,
     #[error("it holds more than {MOST_PLACES} values")]
-    TooMany,
+    Many,
 }
 
 /// A container whose end is not reached yet.
@@ -67,7 +67,7 @@ impl<'t> Text<'t> {
     /// Reads where each value stands.
     pub(super) fn index(text: &'t str) -> Result<Self, NoIndex> {
         if u32::try_from(text.len()).is_err() {
-            return Err(NoIndex::TooLong);
+            return Err(NoIndex::Long);
         }
         let bytes = text.as_bytes();
         let mut all = Self { text, places: Vec::new(), large: BTreeMap::new() };
@@ -92,14 +92,14 @@ impl<'t> Text<'t> {
                     }
                     let place = all.places.len();
                     if place >= MOST_PLACES {
-                        return Err(NoIndex::TooMany);
+                        return Err(NoIndex::Many);
                     }
                     let container = matches!(byte, b'{' | b'[');
                     let end = if container { at + 1 } else { value_end(bytes, at) };
                     all.places.push(Place { key, start: short(at), end: short(end), next: short(place + 1) });
                     if container {
                         if open.len() >= DEEPEST {
-                            return Err(NoIndex::TooDeep);
+                            return Err(NoIndex::Deep);
                         }
                         open.push(Open { place, object: byte == b'{', members: 0 });
                     }
@@ -585,8 +585,8 @@ mod tests {
     fn depth_is_bounded() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(valid(r##"{"items":{"$ref":"#"},"type":"array"}"##, &nested(DEEPEST)));
-        assert_eq!(Text::index(&nested(DEEPEST + 1)).err(), Some(NoIndex::TooDeep));
-        assert_eq!(Text::index(&nested(1_000_000)).err(), Some(NoIndex::TooDeep));
+        assert_eq!(Text::index(&nested(DEEPEST + 1)).err(), Some(NoIndex::Deep));
+        assert_eq!(Text::index(&nested(1_000_000)).err(), Some(NoIndex::Deep));
     }
 
     #[test]

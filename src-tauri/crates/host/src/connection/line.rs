@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn a_batch_without_end_is_not_kept() {
         let message = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
-        let batch = |length: usize| sort(&format!("[{message}{}]", format!(",{message}").repeat(length - 1)).into());
+        let batch =
+            |length: usize| sort(&format!("[{message}{}]", format!(",{message}").repeat(length - 1)).into());
         assert!(matches!(batch(MAX_BATCH), Sorted::Messages(it) if it.len() == MAX_BATCH));
         let Sorted::Broken { ids, .. } = batch(MAX_BATCH + 1) else { panic!("not broken") };
         assert_eq!(ids.first(), Some(&Id::Number(7)));
@@ -271,7 +272,8 @@ mod tests {
     #[test]
     fn identifiers_without_end_are_not_kept_and_the_outermost_wins() {
         let inner = r#"{"id":1},"#.repeat(10 * MAX_IDS);
-        let Sorted::Broken { ids, .. } = sort(&format!(r#"{{"jsonrpc":"2.0","result":[{inner}],"id":7,x"#).into())
+        let Sorted::Broken { ids, .. } =
+            sort(&format!(r#"{{"jsonrpc":"2.0","result":[{inner}],"id":7,x"#).into())
         else {
             panic!("not broken")
         };
