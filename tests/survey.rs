@@ -60,11 +60,11 @@ async fn what_is_found_of_servers_that_others_wrote() {
     let mut unstarted = String::new();
     for entry in entries {
         let name = entry.package.trim_start_matches("@modelcontextprotocol/").to_owned();
-        let (version, report) = survey(&entry).await;
+        let Surveyed { version, report, places } = survey(&entry).await;
         match (report, &entry.needs) {
             (Ok(report), None) => {
                 writeln!(table, "| {name} | {version} | {}", row(&report)).unwrap();
-                findings(&name, &report, &mut found);
+                findings(&name, &report, &places, &mut found);
             }
             (Err(_), Some(why)) => writeln!(unstarted, "- {name} {version}: {why}").unwrap(),
             (Ok(_), Some(_)) => panic!("{name} starts, and is said not to"),
@@ -76,7 +76,15 @@ async fn what_is_found_of_servers_that_others_wrote() {
     ));
 }
 
-async fn survey(entry: &Entry) -> (String, Result<Report, String>) {
+/// What came of one server.
+struct Surveyed {
+    version: String,
+    report: Result<Report, String>,
+    /// Folders of this machine, which a server may quote, with what the document says in their place.
+    places: [(String, &'static str); 2],
+}
+
+async fn survey(entry: &Entry) -> Surveyed {
     // `cargo xtask survey` says where the servers are.
     let dir = std::env::var_os("USHER_SURVEY_DIR").unwrap();
     let home = Path::new(&dir).join("node_modules").join(&entry.package);
@@ -106,7 +114,11 @@ async fn survey(entry: &Entry) -> (String, Result<Report, String>) {
         ..CheckOptions::default()
     };
     let report = check(&ServerSpec::Stdio(spec), &options).await;
-    (package.version, report.map_err(|error| error.to_string()))
+    let places = [
+        (root.to_string_lossy().into_owned(), "{folder}"),
+        (home.to_string_lossy().into_owned(), "{package}"),
+    ];
+    Surveyed { version: package.version, report: report.map_err(|error| error.to_string()), places }
 }
 
 /// The files that tools are called with.
@@ -146,12 +158,14 @@ fn row(report: &Report) -> String {
     )
 }
 
-fn findings(name: &str, report: &Report, text: &mut String) {
+fn findings(name: &str, report: &Report, places: &[(String, &str)], text: &mut String) {
     for (tool, found) in report.findings() {
         let tool = tool.map_or_else(String::new, |it| format!(" `{it}`"));
         let place = found.pointer.as_ref().map_or_else(String::new, |it| format!(" at `{it}`"));
-        // What a server says may hold the folder of this run.
-        let said = found.text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
+        let mut said = found.text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
+        for (folder, name) in places {
+            said = said.replace(folder, name);
+        }
         writeln!(text, "- {name}{tool}, {} ({}){place}: {said}", found.check, found.case.name()).unwrap();
     }
 }

@@ -68,8 +68,9 @@ struct Figures {
 pub(crate) fn run(options: &Options) -> anyhow::Result<bool> {
     let folder = target().join("bench");
     ensure(&folder, options.yes())?;
-    let built = ["build", "--release", "-p", "usher", "-p", "usher-tests", "--bins"];
-    crate::process::run(cargo().args(built))?;
+    let built = ["usher", "usher-bench-server", "usher-bench-rmcp"].map(|it| ["--bin", it]);
+    let packages = ["build", "--release", "-p", "usher", "-p", "usher-tests"];
+    crate::process::run(cargo().args(packages).args(built.as_flattened()))?;
     let mut report = String::new();
     for (rows, calls, in_python) in SIZES {
         let mut turns: Vec<Vec<Figures>> = vec![Vec::new(); CLIENTS.len()];
