@@ -7,7 +7,8 @@
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    io::{BufRead as _, Write as _},
+    fs::File,
+    io::{BufRead as _, IoSlice, Write as _},
 };
 
 use serde::Deserialize;
@@ -16,7 +17,8 @@ use serde_json::value::RawValue;
 /// The sizes that are ready.
 const COUNTS: [usize; 3] = [1, 1_000, 100_000];
 
-const TOOLS: &str = r#"{"tools":[{"name":"rows","description":"Gives records.","inputSchema":{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]},"annotations":{"readOnlyHint":true},"outputSchema":{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string"},"city":{"type":"string"},"amount":{"type":"number","minimum":0},"active":{"type":"boolean"}},"required":["id","name","city","amount","active"],"additionalProperties":false}}},"required":["rows"]}}]}"#;
+const TOOLS: &str = r#"{"tools":[{"name":"rows","description":"Gives records.","inputSchema":{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]},"annotations":{"readOnlyHint":true},"outputSchema":{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string"},"city":{"type":"string"},"amount":{"type":"number","minimum":0},"active":{"type":"boolean"}},"required":["id","name","city","amount","active"],"additionalProperties":false}}},"required":["rows"]}}]}}
+"#;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -36,7 +38,12 @@ struct Params {
 
 fn main() -> anyhow::Result<()> {
     let results: HashMap<usize, String> = COUNTS.into_iter().map(|it| (it, result(it))).collect();
-    let mut out = std::io::stdout().lock();
+    // Standard output by itself looks for the ends of lines in all that it is given.
+    #[cfg(unix)]
+    let mut out = File::from(std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?);
+    #[cfg(windows)]
+    let mut out =
+        File::from(std::os::windows::io::AsHandle::as_handle(&std::io::stdout()).try_clone_to_owned()?);
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let Ok(request) = serde_json::from_str::<Request<'_>>(&line) else { continue };
@@ -47,11 +54,12 @@ fn main() -> anyhow::Result<()> {
             "initialize" => {
                 let version = request.params.protocol_version.unwrap_or_default();
                 greeting = format!(
-                    r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"bench","version":"1"}}}}"#
+                    r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"bench","version":"1"}}}}}}
+"#
                 );
                 Ok(greeting.as_str())
             }
-            "ping" => Ok("{}"),
+            "ping" => Ok("{}}\n"),
             "tools/list" => Ok(TOOLS),
             "tools/call" => usize::try_from(count)
                 .ok()
@@ -60,19 +68,23 @@ fn main() -> anyhow::Result<()> {
                 .ok_or("unknown count"),
             _ => Err("method not found"),
         };
-        match answer {
-            Ok(result) => {
-                write!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":"#)?;
-                out.write_all(result.as_bytes())?;
-                out.write_all(b"}\n")?;
-            }
-            Err(why) => {
-                writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"{why}"}}}}"#)?
-            }
-        }
-        out.flush()?;
+        let (head, body) = match answer {
+            Ok(result) => (format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#), result),
+            Err(why) => (
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"{why}"}}}}"#),
+                "\n",
+            ),
+        };
+        write_at_once(&mut out, head.as_bytes(), body.as_bytes())?;
     }
     Ok(())
+}
+
+/// Writes both without a copy of the second, in one piece if the pipe takes it.
+fn write_at_once(out: &mut File, head: &[u8], body: &[u8]) -> std::io::Result<()> {
+    let written = out.write_vectored(&[IoSlice::new(head), IoSlice::new(body)])?;
+    out.write_all(head.get(written..).unwrap_or_default())?;
+    out.write_all(&body[written.saturating_sub(head.len())..])
 }
 
 fn result(count: usize) -> String {
@@ -88,6 +100,7 @@ fn result(count: usize) -> String {
         );
     }
     format!(
-        r#"{{"content":[{{"type":"text","text":"{count} customers"}}],"structuredContent":{{"rows":[{rows}]}}}}"#
+        r#"{{"content":[{{"type":"text","text":"{count} customers"}}],"structuredContent":{{"rows":[{rows}]}}}}}}
+"#
     )
 }

@@ -144,12 +144,19 @@ pub fn value_end(bytes: &[u8], at: usize) -> usize {
 
 /// Where the string that opens at `quote` ends: the place after its closing quote.
 pub fn string_end(bytes: &[u8], quote: usize) -> usize {
+    /// A search by machine words begins to pay where a string is longer.
+    const SHORT: usize = 24;
     let mut at = quote + 1;
+    let searched = at + SHORT;
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' => return at + 1,
             b'\\' => at += 2,
             _ => at += 1,
+        }
+        if at > searched {
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
         }
     }
     bytes.len()

@@ -70,7 +70,9 @@ impl<'t> Text<'t> {
             return Err(NoIndex::Long);
         }
         let bytes = text.as_bytes();
-        let mut all = Self { text, places: Vec::new(), large: BTreeMap::new() };
+        // A guess; growing a large index costs more than the room that it may leave.
+        let places = Vec::with_capacity((text.len() / 16).min(MOST_PLACES));
+        let mut all = Self { text, places, large: BTreeMap::new() };
         let mut open: Vec<Open> = Vec::new();
         let mut key = NO_KEY;
         let mut at = 0;

@@ -275,7 +275,7 @@ impl Wire {
     }
 
     async fn read_lines<R: AsyncRead + Unpin>(self: Arc<Self>, reader: R) {
-        let mut reader = BufReader::with_capacity(64 * 1024, reader);
+        let mut reader = BufReader::with_capacity(256 * 1024, reader);
         loop {
             let line = tokio::select! {
                 line = read_line(&mut reader, MAX_LINE) => line,

@@ -447,7 +447,8 @@ impl Host {
     fn show_kept(&self, live: &Live, call_id: &str) {
         let item = live.with(|it| {
             let item_id = it.calls.get(call_id)?.item_id.clone()?;
-            it.items.iter().find(|item| item.id == item_id).cloned()
+            // It is mostly one of the last.
+            it.items.iter().rfind(|item| item.id == item_id).cloned()
         });
         if let Some(item) = item {
             self.show_item(live, &item);

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::store::{NewPayload, PayloadRow};
 
-/// The most bytes that are checked on a thread that answers others.
-const SMALL: usize = 16 << 10;
+/// The most bytes that are checked on a thread that answers others: less than half a millisecond.
+const SMALL: usize = 128 << 10;
 
 impl Host {
     /// Checks each structured part against the schema of its own variant, off the threads that answer the window.
