@@ -10,6 +10,7 @@ mod foreign;
 mod hostile;
 mod http;
 mod kept;
+mod limits;
 mod misbehaviour;
 mod model_trouble;
 mod plan;

@@ -1,7 +1,7 @@
 //! The child that reads cases, one after another, and says on its output where it is.
 //!
 //! A line `> NUMBER` before each case, so that whoever watches knows what was being read when the process ended; a line `= …` after
-//! those that were slower, larger or hungrier than all before.
+//! those that broke a limit, or were slower, larger or hungrier than all before.
 
 use std::{
     io::Write as _,
@@ -16,6 +16,7 @@ use crate::{
     make::{Size, case},
     measure::{Extent, forget_peak, peak, worked},
     run::run,
+    watch::{HUNGRIEST, SLOWEST},
 };
 
 /// How much address space a child may have, in bytes. Far above the limit that is judged: it only keeps the machine alive.
@@ -64,7 +65,8 @@ fn read(order: Order) -> anyhow::Result<()> {
         run(order.target, case.bytes);
         let took = worked().saturating_sub(before);
         let held = peak();
-        if took > slowest || held > hungriest || seen != extent {
+        let is_failure = took > SLOWEST || held > HUNGRIEST;
+        if is_failure || took > slowest || held > hungriest || seen != extent {
             slowest = slowest.max(took);
             hungriest = hungriest.max(held);
             extent = seen;
@@ -81,7 +83,7 @@ fn read(order: Order) -> anyhow::Result<()> {
 /// Reads one file as a case, and says what it cost.
 ///
 /// # Errors
-/// The file cannot be read, or the thread that reads ended with a panic.
+/// The file cannot be read, the thread that reads ended with a panic, or the case broke a limit.
 pub fn replay(target: Target, file: &str) -> anyhow::Result<String> {
     let bytes = std::fs::read(file).with_context(|| format!("{file} cannot be read"))?;
     let extent = Extent::of(&bytes);
@@ -92,7 +94,11 @@ pub fn replay(target: Target, file: &str) -> anyhow::Result<String> {
         (worked().saturating_sub(before), peak())
     })?;
     match reader.join() {
-        Ok((took, held)) => Ok(format!("read in {took:.1?} with {} MiB; {extent:?}", held >> 20)),
+        Ok((took, held)) => {
+            let told = format!("read in {took:.1?} with {} MiB; {extent:?}", held >> 20);
+            anyhow::ensure!(took <= SLOWEST && held <= HUNGRIEST, "{told}");
+            Ok(told)
+        }
         Err(_) => anyhow::bail!("the reader panicked"),
     }
 }
