@@ -34,6 +34,10 @@ describe("a server's question", () => {
     expect(screen.getByRole("heading", { name: "Weather asks" })).toBeTruthy();
     await userEvent.click(screen.getByTestId("question-send"));
     expect(screen.getByRole("alert").textContent).toBe("This is needed.");
+    const region = screen.getByRole("textbox", { name: "Region" });
+    await expect.poll(() => document.activeElement).toBe(region);
+    const says = (region.getAttribute("aria-describedby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent);
+    expect(says).toEqual(["As on the map", "This is needed."]);
     expect(rpc).not.toHaveBeenCalled();
     await userEvent.type(screen.getByRole("textbox", { name: "Region" }), "eu{Enter}");
     expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", {
