@@ -51,9 +51,8 @@ describe("the resources of a server", () => {
   function holdBack({ rpc, answer }: Awaited<ReturnType<typeof stage>>) {
     const held: (() => void)[] = [];
     rpc.mockImplementation(async (cmd, payload) => {
-      if (cmd !== "read_server_resource") return answer(cmd, payload);
       const read = await answer(cmd, payload);
-      await new Promise<void>((resolve) => held.push(resolve));
+      if (cmd === "read_server_resource") await new Promise<void>((resolve) => held.push(resolve));
       return read;
     });
     return held;

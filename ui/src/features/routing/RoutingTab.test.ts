@@ -1,6 +1,7 @@
 import { configure, render, screen, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
+import type { LedgerRow } from "../../bindings/LedgerRow";
 import type { Platform } from "../../platform/types";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
@@ -56,8 +57,8 @@ describe("the Routing tab", () => {
   it("knows on every row and after a look at another tab what the model reads of a tool, also when it was chosen elsewhere", async () => {
     const { store, world, unmount } = await stage();
     const about = store.call!;
-    const event = { seq: 900, at_ms: 0, call_id: about.call_id, icon: "note", text: "halves differ", detail: "", rule: null, color: null, reasons: [], handle: null, reads: "content_first" } as const;
-    world.emit({ type: "ledger_appended", conversation_id: store.conversationId!, rows: [event] });
+    const row: LedgerRow = { seq: 900, at_ms: 0, call_id: about.call_id, icon: "note", text: "halves differ", detail: "", rule: null, color: null, reasons: [], handle: null, reads: "content_first" };
+    world.emit({ type: "ledger_appended", conversation_id: store.conversationId!, rows: [row] });
     await userEvent.click(await screen.findByTestId("switch-policy"));
     await screen.findByText(/From its next call on, the model reads structuredContent/);
     unmount();
