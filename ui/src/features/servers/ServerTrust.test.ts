@@ -37,6 +37,7 @@ describe("what a server may have", () => {
     expect(await kept()).toEqual({ asks_model: true, roots: ["/home/me/project"], log_level: null });
     await userEvent.click(screen.getByRole("button", { name: "Tell it no more of /home/me/project" }));
     await expect.poll(async () => (await kept()).roots).toEqual([]);
+    await expect.poll(() => document.activeElement).toBe(screen.getByRole("textbox"));
   });
 
   it("is kept whole when two changes follow each other before the host has answered", async () => {
