@@ -167,6 +167,22 @@ describe("the window", () => {
     expect(rows()).toHaveLength(6);
   });
 
+  it("keeps a conversation in which a prompt is being filled in", async () => {
+    const { store } = await open();
+    await userEvent.keyboard("{Control>}n{/Control}");
+    await waitFor(() => expect(rows()).toHaveLength(6));
+    const started = store.conversationId ?? "";
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+    await userEvent.keyboard("/acc");
+    await userEvent.click(await screen.findByTestId("prompt-option"));
+    await userEvent.type(await screen.findByTestId("prompt-argument-customer"), "Globex");
+    await store.openConversation("c2");
+    await waitFor(() => expect(store.conversation?.summary.id).toBe("c2"));
+    expect(rows()).toHaveLength(6);
+    await store.openConversation(started);
+    expect(await screen.findByTestId("prompt-argument-customer")).toHaveProperty("value", "Globex");
+  });
+
   it("keeps no empty conversation that was left while it was still being read", async () => {
     const { store } = await open();
     const started = store.newConversation();

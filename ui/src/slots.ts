@@ -16,8 +16,8 @@ export interface BlocksSlotProps {
   from: string;
   handle: string;
   blocks: readonly BlockView[];
-  /** Reads a resource that a link names; without it there is no such button. */
-  onread?: (uri: string) => Promise<void>;
+  /** Reads a resource that a link names; `false` when it did not come and that was said already. Without it there is no such button. */
+  onread?: (uri: string) => Promise<boolean>;
 }
 
 /**

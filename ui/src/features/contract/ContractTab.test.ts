@@ -109,6 +109,34 @@ describe("the Contract tab", () => {
     expect(started[0]!.map((it) => it.name)).toEqual(["search_customers"]);
   });
 
+  it("turns to a server that was asked for elsewhere, also when a result was validated last, and to each of its tools", async () => {
+    const { store } = await stage((store) => (store.contractFor = { serverId: "sample", tool: "search_customers" }));
+    await screen.findByTestId("contract-normal");
+    const name = screen.getByTestId("contract-run").textContent;
+    expect(name).toContain("Check 1 tool");
+    await userEvent.click(screen.getByTestId("contract-page-pasted"));
+    store.contractFor = { serverId: "sample", tool: null };
+    await screen.findAllByTestId("contract-tool");
+    await waitFor(() => expect(store.contractFor).toBeNull());
+    const all = screen.getAllByTestId("contract-tool").length;
+    await waitFor(() => expect(screen.getByTestId("contract-run").textContent).toContain(`Check ${all} tools`));
+  });
+
+  it("starts no check with the keyboard that its button would not start", async () => {
+    const { started } = await stage((store) => (store.contractFor = { serverId: "sample", tool: "search_customers" }));
+    const field = await screen.findByTestId("contract-normal");
+    await userEvent.click(screen.getByLabelText("Check search_customers"));
+    field.focus();
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    expect(started).toEqual([]);
+    await userEvent.click(screen.getByLabelText("Check search_customers"));
+    field.focus();
+    await userEvent.keyboard("{Control>}{Enter}{Enter}{/Control}");
+    await screen.findByTestId("contract-stop");
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    expect(started).toHaveLength(1);
+  });
+
   it("says what providers make of an input schema", async () => {
     await stage((store) => (store.contractFor = { serverId: "sample", tool: "search_customers" }));
     const table = await screen.findByTestId("contract-portability");

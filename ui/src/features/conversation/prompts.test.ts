@@ -43,13 +43,14 @@ describe("a slash command", () => {
 
 async function stage(conversationId: string) {
   const platform = fakePlatform({ now: () => 1_800_000_000_000, stepMs: 1 });
+  const answer = platform.rpc.bind(platform);
   const rpc = vi.spyOn(platform, "rpc");
   const store = new Store(platform);
   await store.start();
   await store.openConversation(conversationId);
   render(ComposerStage, { store });
   const asked = (cmd: string) => rpc.mock.calls.filter(([name]) => name === cmd).map(([, payload]) => payload);
-  return { store, rpc, asked, field: screen.getByTestId<HTMLTextAreaElement>("composer-input") };
+  return { store, rpc, answer, asked, field: screen.getByTestId<HTMLTextAreaElement>("composer-input") };
 }
 
 describe("prompts in the composer", () => {
@@ -129,6 +130,61 @@ describe("prompts in the composer", () => {
     await userEvent.click(screen.getByTestId("prompt-fetch"));
     expect((await screen.findByRole("alert")).textContent).toContain("Sample did not give it.");
     expect(customer).toHaveProperty("value", "Initech");
+  });
+
+  /** Holds back the answers to `use_prompt` until they are let go. */
+  function holdBack({ rpc, answer }: Awaited<ReturnType<typeof stage>>) {
+    const held: (() => void)[] = [];
+    rpc.mockImplementation(async (cmd, payload) => {
+      if (cmd === "use_prompt") await new Promise<void>((resolve) => held.push(resolve));
+      return answer(cmd, payload);
+    });
+    return held;
+  }
+
+  it("come to the conversation that asked, with what was filled in, whichever is open", async () => {
+    const staged = await stage("c2");
+    const { store, asked, field } = staged;
+    const held = holdBack(staged);
+    await userEvent.type(field, "/acc");
+    await screen.findByTestId("prompt-option");
+    await userEvent.keyboard("{Enter}");
+    await userEvent.type(await screen.findByTestId("prompt-argument-customer"), "Globex");
+    await userEvent.click(screen.getByTestId("prompt-fetch"));
+    expect(held).toHaveLength(1);
+    await store.openConversation("c3");
+    await waitFor(() => expect(screen.queryByTestId("prompt-form")).toBeNull());
+    await store.openConversation("c2");
+    expect(await screen.findByTestId("prompt-argument-customer")).toHaveProperty("value", "Globex");
+    await store.openConversation("c3");
+    await waitFor(() => expect(screen.queryByTestId("prompt-form")).toBeNull());
+    held[0]?.();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(screen.queryByTestId("prompt-preview")).toBeNull();
+    await store.openConversation("c2");
+    expect((await screen.findByTestId("prompt-preview")).textContent).toContain("customer=Globex");
+    expect(asked("discard_fetched")).toEqual([]);
+  });
+
+  it("are forgotten when they come after Cancel", async () => {
+    const staged = await stage("c2");
+    const { asked, field } = staged;
+    const held = holdBack(staged);
+    await userEvent.type(field, "/week");
+    await userEvent.click(await screen.findByTestId("prompt-option"));
+    await userEvent.click(await screen.findByTestId("prompt-cancel"));
+    held[0]?.();
+    await waitFor(() => expect(asked("discard_fetched")).toHaveLength(1));
+    expect(screen.queryByTestId("prompt-preview")).toBeNull();
+  });
+
+  it("that name an argument twice have it twice", async () => {
+    const { rpc, answer, field } = await stage("c2");
+    const twice = { ...review!, arguments: [...review!.arguments, ...review!.arguments] };
+    rpc.mockImplementation((cmd, payload) => (cmd === "list_prompts" ? (Promise.resolve({ prompts: [twice], failed: [] }) as never) : answer(cmd, payload)));
+    await userEvent.type(field, "/acc");
+    await userEvent.click(await screen.findByTestId("prompt-option"));
+    expect(await screen.findAllByTestId("prompt-argument-customer")).toHaveLength(2);
   });
 
   it("are none where no server has any", async () => {

@@ -1,11 +1,5 @@
 /** Prompts as slash commands: when the list is open, what it holds, and what a key does in it. */
-import type { FetchedView } from "../../bindings/FetchedView";
 import type { PromptView } from "../../bindings/PromptView";
-
-/** Where somebody is with a prompt in one conversation. */
-export type PromptFlow =
-  | { kind: "form"; prompt: PromptView }
-  | { kind: "preview"; fetched: FetchedView };
 
 /** What was typed after the slash; `null` when the message does not begin with one, or is a message already. */
 export function slashWord(draft: string): string | null {

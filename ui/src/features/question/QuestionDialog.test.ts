@@ -1,6 +1,7 @@
 import { render, screen } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
+import type { FieldView } from "../../bindings/FieldView";
 import type { QuestionView } from "../../bindings/QuestionView";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
@@ -33,6 +34,10 @@ describe("a server's question", () => {
     expect(screen.getByRole("heading", { name: "Weather asks" })).toBeTruthy();
     await userEvent.click(screen.getByTestId("question-send"));
     expect(screen.getByRole("alert").textContent).toBe("This is needed.");
+    const region = screen.getByRole("textbox", { name: "Region" });
+    await expect.poll(() => document.activeElement).toBe(region);
+    const says = (region.getAttribute("aria-describedby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent);
+    expect(says).toEqual(["As on the map", "This is needed."]);
     expect(rpc).not.toHaveBeenCalled();
     await userEvent.type(screen.getByRole("textbox", { name: "Region" }), "eu{Enter}");
     expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", {
@@ -62,6 +67,36 @@ describe("a server's question", () => {
     // The yes opens it; nothing else can.
     expect(rpc.mock.calls.map((it) => it[0])).toEqual(["answer_question"]);
   });
+});
+
+describe("a question with the same choice twice", () => {
+  const choices = [{ value: "eu", title: "eu" }, { value: "eu", title: "eu" }];
+  const asks = (input: FieldView["input"]): QuestionView => ({
+    id: "q7",
+    server_name: "Weather",
+    asked: { kind: "form", message: "Which region?", fields: [{ name: "region", title: "Region", description: null, required: true, input, default_json: null }] },
+  });
+
+  it("is drawn, and answered with one of them", async () => {
+    const rpc = await stage(asks({ kind: "one", choices }));
+    await userEvent.selectOptions(screen.getByLabelText("Region"), screen.getAllByRole("option", { name: "eu" })[1] as HTMLElement);
+    await userEvent.click(screen.getByTestId("question-send"));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", { question_id: "q7", action: "accept", content_json: '{"region":"eu"}' });
+  });
+
+  it("is drawn where several may be chosen", async () => {
+    await stage(asks({ kind: "many", choices }));
+    expect(screen.getAllByRole("checkbox", { name: "eu" })).toHaveLength(2);
+  });
+});
+
+it("a question that cannot be drawn can be declined, so that the next one is asked", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const field: FieldView = { name: "n", title: "N", description: null, required: true, input: { kind: "text", format: null, max: null }, default_json: "{" };
+  const rpc = await stage({ id: "q8", server_name: "Weather", asked: { kind: "form", message: "?", fields: [field] } });
+  expect(screen.getByRole("alert").textContent).toContain("The question could not be drawn");
+  await userEvent.click(screen.getByTestId("question-decline"));
+  expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", { question_id: "q8", action: "decline", content_json: null });
 });
 
 const SAMPLE: QuestionView = {

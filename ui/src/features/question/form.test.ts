@@ -31,6 +31,14 @@ describe("a form", () => {
     expect(wrong(field("n", { kind: "switch" }, { required: true }), false)).toBeNull();
   });
 
+  it("leaves out a choice of several in which nothing was chosen, and wants one where it is needed", () => {
+    const many: FieldView["input"] = { kind: "many", choices: [{ value: "a", title: "A" }] };
+    expect(toJson([field("tags", many)], { tags: [] })).toBe("{}");
+    expect(wrong(field("tags", many), [])).toBeNull();
+    expect(wrong(field("tags", many, { required: true }), [])).toBe("This is needed.");
+    expect(wrong(field("tags", many, { required: true }), ["a"])).toBeNull();
+  });
+
   it("writes names and texts that need quotes", () => {
     expect(toJson([field('a"b', text)], { 'a"b': 'x"\n' })).toBe('{"a\\"b":"x\\"\\n"}');
   });

@@ -20,11 +20,15 @@ function first({ input, default_json }: FieldView): string | boolean | readonly 
   return typeof given === "string" ? given : "";
 }
 
+/** Whether nothing was filled in; of several choices none is as good as no answer. */
+function isEmpty(value: Filled[string] | undefined): boolean {
+  return value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
 /** What is wrong with a field, or `null`. The server's own rules are checked again in Rust. */
 export function wrong(field: FieldView, value: Filled[string] | undefined): string | null {
-  const empty = value === "" || value === undefined;
-  if (field.input.kind === "switch" || field.input.kind === "many") return null;
-  if (empty) return field.required ? "This is needed." : null;
+  if (field.input.kind === "switch") return null;
+  if (isEmpty(value)) return field.required ? "This is needed." : null;
   if (field.input.kind !== "number" || typeof value !== "string") return null;
   if (!(field.input.whole ? WHOLE : NUMBER).test(value.trim())) return field.input.whole ? "A whole number." : "A number.";
   return null;
@@ -34,7 +38,7 @@ export function wrong(field: FieldView, value: Filled[string] | undefined): stri
 export function toJson(fields: readonly FieldView[], filled: Filled): string {
   const parts = fields.flatMap((field) => {
     const value = filled[field.name];
-    if (value === undefined || value === "") return [];
+    if (value === undefined || isEmpty(value)) return [];
     const json = field.input.kind === "number" && typeof value === "string" ? value.trim() : JSON.stringify(value);
     return [`${JSON.stringify(field.name)}:${json}`];
   });

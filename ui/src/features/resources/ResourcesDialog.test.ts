@@ -7,6 +7,7 @@ import ResourcesStage from "./ResourcesStage.test.svelte";
 
 async function stage(serverId: string) {
   const platform = fakePlatform({ now: () => 1_800_000_000_000, stepMs: 1 });
+  const answer = platform.rpc.bind(platform);
   const rpc = vi.spyOn(platform, "rpc");
   const store = new Store(platform);
   await store.start();
@@ -14,7 +15,7 @@ async function stage(serverId: string) {
   store.browse = { serverId, uri: null };
   render(ResourcesStage, { store });
   const asked = (cmd: string) => rpc.mock.calls.filter(([name]) => name === cmd).map(([, payload]) => payload);
-  return { platform, store, rpc, asked };
+  return { platform, store, rpc, answer, asked };
 }
 
 describe("the resources of a server", () => {
@@ -44,6 +45,55 @@ describe("the resources of a server", () => {
     await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
     await userEvent.click(await screen.findByTestId("resource-back"));
     expect(asked("discard_fetched")).toHaveLength(1);
+  });
+
+  /** Holds back the answers to readings until they are let go, in any order. */
+  function holdBack({ rpc, answer }: Awaited<ReturnType<typeof stage>>) {
+    const held: (() => void)[] = [];
+    rpc.mockImplementation(async (cmd, payload) => {
+      const read = await answer(cmd, payload);
+      if (cmd === "read_server_resource") await new Promise<void>((resolve) => held.push(resolve));
+      return read;
+    });
+    return held;
+  }
+
+  it("that come after the dialog was closed are forgotten", async () => {
+    const staged = await stage("sample");
+    const held = holdBack(staged);
+    await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
+    await waitFor(() => expect(held).toHaveLength(1));
+    await userEvent.click(screen.getByLabelText("Close"));
+    await waitFor(() => expect(screen.queryByTestId("resources")).toBeNull());
+    held[0]?.();
+    await waitFor(() => expect(staged.asked("discard_fetched")).toHaveLength(1));
+  });
+
+  it("are shown in the order in which they were asked for, however they come", async () => {
+    const staged = await stage("sample");
+    const held = holdBack(staged);
+    const rows = await screen.findAllByTestId("resource-row");
+    await userEvent.click(rows[0] as HTMLElement);
+    await userEvent.click(rows[1] as HTMLElement);
+    await waitFor(() => expect(held).toHaveLength(2));
+    held[1]?.();
+    const content = await screen.findByTestId("resource-content");
+    held[0]?.();
+    await waitFor(() => expect(staged.asked("discard_fetched")).toHaveLength(1));
+    expect(content.isConnected).toBe(true);
+    expect(screen.getByTestId("resources").textContent).toContain("sample://art/sunrise.png");
+  });
+
+  it("say to a link of theirs whether it was read", async () => {
+    const { rpc, answer } = await stage("sample");
+    await userEvent.click((await screen.findAllByTestId("resource-row"))[0] as HTMLElement);
+    const link = await screen.findByTestId("link-probe");
+    rpc.mockImplementation((cmd, payload) =>
+      cmd === "read_server_resource" ? Promise.reject({ what: "It is not there.", safe: "Nothing changed.", todo: "Ask its author." }) : answer(cmd, payload),
+    );
+    await userEvent.click(link);
+    expect((await screen.findByRole("alert")).textContent).toContain("It is not there.");
+    await waitFor(() => expect(link.textContent).toBe("false"));
   });
 
   it("say when they changed since they were read", async () => {

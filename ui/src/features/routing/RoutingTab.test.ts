@@ -1,6 +1,7 @@
 import { configure, render, screen, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
+import type { LedgerRow } from "../../bindings/LedgerRow";
 import type { Platform } from "../../platform/types";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
@@ -12,7 +13,7 @@ configure({ asyncUtilTimeout: 20_000 });
 vi.setConfig({ testTimeout: 60_000 });
 
 /** The demonstration's first conversation, turned to the call whose third output was withheld. */
-async function stage(): Promise<{ asked: string[] }> {
+async function stage() {
   const asked: string[] = [];
   const demo = fakePlatform();
   const platform: Platform = {
@@ -25,8 +26,8 @@ async function stage(): Promise<{ asked: string[] }> {
   const store = new Store(platform);
   await store.start();
   store.pickCall("call-7");
-  render(Stage, { store });
-  return { asked };
+  const { unmount } = render(Stage, { store });
+  return { asked, store, world: demo.world, unmount };
 }
 
 describe("the Routing tab", () => {
@@ -51,6 +52,20 @@ describe("the Routing tab", () => {
     expect(rows.map((row) => row.dataset["rule"])).toEqual(["", "", "H19", "", "", ""]);
     expect(screen.getByText("H19", { selector: "abbr" }).title).toContain("H19: Of a successful result");
     expect(ruleText("H99")).toBe("Rule H99");
+  });
+
+  it("knows on every row and after a look at another tab what the model reads of a tool, also when it was chosen elsewhere", async () => {
+    const { store, world, unmount } = await stage();
+    const about = store.call!;
+    const row: LedgerRow = { seq: 900, at_ms: 0, call_id: about.call_id, icon: "note", text: "halves differ", detail: "", rule: null, color: null, reasons: [], handle: null, reads: "content_first" };
+    world.emit({ type: "ledger_appended", conversation_id: store.conversationId!, rows: [row] });
+    await userEvent.click(await screen.findByTestId("switch-policy"));
+    await screen.findByText(/From its next call on, the model reads structuredContent/);
+    unmount();
+    render(Stage, { store });
+    expect(screen.getByText(/From its next call on, the model reads structuredContent/)).toBeDefined();
+    await store.rpc("set_legacy_policy", { server_id: about.server_id, tool: about.tool, policy: "content_first" });
+    await screen.findByText(/The model read content/);
   });
 
   it("says why when asked", async () => {

@@ -12,10 +12,11 @@ async function stage() {
   const platform = fakePlatform({ stepMs: 1 });
   const store = new Store(platform);
   await store.start();
+  const real = store.rpc.bind(store);
   const rpc = vi.spyOn(store, "rpc");
   render(Stage, { store });
   const asked = (command: string) => rpc.mock.calls.filter((it) => it[0] === command).map((it) => it[1]);
-  return { platform, store, rpc, asked };
+  return { platform, store, rpc, real, asked };
 }
 
 const field = (name: string | RegExp) => screen.getByRole<HTMLInputElement>("textbox", { name });
@@ -90,7 +91,7 @@ describe("adding a server", () => {
     await userEvent.type(await screen.findByRole("textbox", { name: "Command" }), "slow");
     rpc.mockImplementationOnce(() => new Promise((done) => (answer = done)));
     await userEvent.click(screen.getByTestId("server-test"));
-    await userEvent.click(within(await screen.findByTestId("test-running")).getByRole("button", { name: "Stop" }));
+    await userEvent.click(within(await screen.findByTestId("test-running")).getByRole("button", { name: "Do not wait" }));
     answer({ ok: true, what: "late", safe: "", todo: "", revision: null, server_info: null, tools: 0, steps: [], stderr_tail: [] } as never);
     await waitFor(() => expect(screen.queryByTestId("test-running")).toBeNull());
     expect(screen.queryByTestId("test-result")).toBeNull();
@@ -137,6 +138,23 @@ describe("a server that is there", () => {
     expect([value.value, value.placeholder]).toEqual(["", "kept; type to replace it"]);
     await userEvent.click(screen.getByTestId("server-save"));
     expect(asked("save_server")).toMatchObject([{ server_id: "github", form: { launch: { env: [{ name: "GITHUB_TOKEN", value: null, secret: true }] } } }]);
+  });
+
+  it("that cannot be read shows no form that could be saved over it", async () => {
+    const { rpc, real, asked } = await stage();
+    await userEvent.click(screen.getByText("github"));
+    const edit = await screen.findByTestId("server-edit");
+    rpc.mockImplementation((cmd, payload) =>
+      cmd === "server_form" ? Promise.reject({ what: "The disk is away.", safe: "Nothing changed.", todo: "Look at it." }) : real(cmd, payload),
+    );
+    await userEvent.click(edit);
+    expect(await screen.findByText("The disk is away.")).toBeTruthy();
+    expect(screen.queryByRole("textbox", { name: "Command" })).toBeNull();
+    expect([screen.getByTestId("server-save"), screen.getByTestId("server-test")].every((it) => (it as HTMLButtonElement).disabled)).toBe(true);
+    rpc.mockImplementation(real);
+    await userEvent.click(screen.getByTestId("form-again"));
+    expect(await screen.findByLabelText("Value of GITHUB_TOKEN")).toBeTruthy();
+    expect(asked("save_server")).toEqual([]);
   });
 
   it("offers, and does not choose, the earlier revision that it names (H09)", async () => {

@@ -50,5 +50,7 @@ describe("arguments, one a line", () => {
 
 it("what cannot be seen is shown, so that nothing runs unread", () => {
   expect(visible("npx\u202etxt.exe\u200b \u00a0\nrm")).toBe(String.raw`npx\u202etxt.exe\u200b \u00a0\u000arm`);
+  // Tags, which spell a text of their own, and what only chooses a form.
+  expect(visible("run\u{e0001}\u{e0041}\u{e007f} x\ufe0f y\u{e0100} \u2800z")).toBe(String.raw`run\u{e0001}\u{e0041}\u{e007f} x\ufe0f y\u{e0100} \u2800z`);
   expect(visible("größe 日本 🌤")).toBe("größe 日本 🌤");
 });
