@@ -92,7 +92,7 @@ impl Host {
             self.remark(
                 &server.id,
                 "logging/setLevel",
-                format!("the server does not take the level: {error}"),
+                format!("the server does not take the level: {}", server.without_secrets(error)),
             );
         }
     }
