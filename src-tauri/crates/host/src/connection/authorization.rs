@@ -235,7 +235,12 @@ impl Authorization {
     /// It cannot be taken from where it is kept.
     pub async fn sign_out(&self) -> Result<(), String> {
         self.0.load().await;
-        let current = self.0.held().current.take();
+        let current = {
+            let mut held = self.0.held();
+            // What comes next is not what the server refused.
+            held.untested = None;
+            held.current.take()
+        };
         *self.0.prepared.lock().await = None;
         self.0.generation.send_modify(|it| *it += 1);
         match current {
