@@ -58,6 +58,8 @@ pub struct AuthorizationSettings {
     pub private_network: bool,
     /// How long the person may take.
     pub patience: Duration,
+    /// Whether only a sign-in that there is may be used and renewed. Nobody is sent anywhere then, and the host does not register.
+    pub begins_none: bool,
 }
 
 impl Default for AuthorizationSettings {
@@ -70,6 +72,7 @@ impl Default for AuthorizationSettings {
             scopes: Vec::new(),
             private_network: false,
             patience: Duration::from_mins(10),
+            begins_none: false,
         }
     }
 }
