@@ -140,6 +140,7 @@ pub(super) fn review(it: ListReview) -> ImportReview {
     ImportReview {
         source: it.source,
         servers: it.servers.into_iter().map(entry).collect(),
+        digest: it.digest,
         inputs: it
             .inputs
             .into_iter()
