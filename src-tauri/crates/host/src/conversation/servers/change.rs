@@ -118,7 +118,10 @@ impl Host {
         }
     }
 
-    pub(super) async fn keep_secrets(&self, all: Vec<(String, Option<String>)>) -> Result<(), HostError> {
+    pub(in crate::conversation) async fn keep_secrets(
+        &self,
+        all: Vec<(String, Option<String>)>,
+    ) -> Result<(), HostError> {
         if all.is_empty() {
             return Ok(());
         }
