@@ -190,7 +190,11 @@ impl Host {
         };
         let mut ids = Vec::new();
         for (server, name, enabled) in found {
-            let spec = StoredSpec { folder: folder.clone(), ..StoredSpec::of(stored(&server.launch)) };
+            // What is not known to be harmless is a secret.
+            let plain = |id: &String| list.inputs.iter().any(|it| it.id == *id && !it.password);
+            let plain_inputs = configuration::inputs_of(&server.launch).into_iter().filter(plain).collect();
+            let launch = stored(&server.launch);
+            let spec = StoredSpec { folder: folder.clone(), plain_inputs, ..StoredSpec::of(launch) };
             let said = |id: &String| {
                 let default = || list.inputs.iter().find(|it| it.id == *id)?.default.clone();
                 inputs.get(id).filter(|it| !it.is_empty()).cloned().or_else(default)
