@@ -253,7 +253,7 @@ impl Host {
         };
         // A server that was changed or removed meanwhile has a row of its own, or none.
         if let Some(row) = changed {
-            self.keep_writing(self.store().put_server(row));
+            self.keep_writing(self.store().put_server_era(row.id, row.spec, row.era));
         }
         self.list_tools(server, connection).await;
         self.subscribe_anew(server, connection);
