@@ -140,8 +140,8 @@ pub(super) fn review(it: ListReview) -> ImportReview {
     };
     ImportReview {
         source: it.source,
-        servers: it.servers.into_iter().map(entry).collect(),
         digest: it.digest,
+        servers: it.servers.into_iter().map(entry).collect(),
         inputs: it
             .inputs
             .into_iter()
