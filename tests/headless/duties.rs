@@ -429,6 +429,27 @@ async fn progress_without_end_does_not_keep_a_call_for_ever() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_told_to_tell_is_started_again_to_be_silent() {
+    let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},
+        "serverInfo":{"name":"scripted","version":"1"}}"#;
+    let script =
+        Script::new("2025-11-25").answering("initialize", greeting).answering("logging/setLevel", "{}");
+    let scene = Scene::of(script).await;
+    for log_level in [Some(LoggingLevel::Notice), None] {
+        let trust = ServerTrust { log_level, ..ServerTrust::default() };
+        scene.stage.host.set_server_trust(SERVER, trust).await.unwrap();
+    }
+    within(async {
+        while scene.sent(r#""method":"initialize""#) < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    scene.stage.ready(SERVER).await;
+    assert_eq!(scene.sent("logging/setLevel"), 1);
+}
+
+#[tokio::test]
 async fn how_much_a_server_tells_is_chosen_for_each_and_kept() {
     let script = Script::new("2026-07-28").tool("say", "{}", r#"{"content":[]}"#);
     let scene = Scene::of(script).await;

@@ -4,18 +4,60 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::Path,
     process::{Command, Stdio},
+    sync::{Arc, Mutex},
 };
 
 use expect_test::expect;
 use serde_json::json;
 use usher_engine::Mode;
-use usher_host::conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody, TurnState};
+use usher_host::{
+    conversation::{AnswerState, ApprovalChoice, CallState, HostEvent, ItemBody, NewModel, TurnState},
+    store::{Keyring, SecretPlace},
+};
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say, speak_without_end},
     stage::{SERVER, Setting, Stage, the_call, within},
 };
 
 use super::CHILD;
+
+/// A keyring that answers once somebody on the test's only thread lets it.
+struct Slow(Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl Keyring for Slow {
+    fn name(&self) -> String {
+        "the test's keyring".to_owned()
+    }
+
+    fn entry(&self, _account: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    fn keep_entry(&self, _account: &str, _value: Option<&str>) -> Result<(), String> {
+        self.0.lock().unwrap().recv().map_err(|error| error.to_string())
+    }
+}
+
+#[tokio::test]
+async fn a_keyring_that_asks_the_person_holds_nobody_else_up() {
+    let (go, waits) = std::sync::mpsc::channel();
+    let mut setting = Setting::with(Vec::new());
+    setting.store.secrets = SecretPlace::Keyring(Arc::new(Slow(Mutex::new(waits))));
+    let stage = Stage::open(&setting).await;
+    let new = NewModel {
+        provider: "p".to_owned(),
+        base_url: "http://127.0.0.1:1/v1".to_owned(),
+        name: "m".to_owned(),
+        key: Some("k".to_owned()),
+        ..NewModel::default()
+    };
+    let person = async { go.send(()).unwrap() };
+    let (saved, ()) = tokio::join!(stage.host.save_model(new), person);
+    saved.unwrap();
+    let kept = stage.host.secrets_kept();
+    assert_eq!((kept.in_keyring, kept.trouble), (1, None));
+    stage.close().await;
+}
 
 #[tokio::test]
 async fn a_restart_shows_everything_again() {

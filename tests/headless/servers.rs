@@ -5,19 +5,21 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use expect_test::expect;
 use usher_engine::Mode;
 use usher_host::conversation::{
-    Asked, CallState, HostEvent, ListChoice, ListSource, QuestionAnswer, ServerPhase, StoredLaunch,
+    Asked, CallState, Host, HostEvent, ListChoice, ListSource, QuestionAnswer, ServerPhase, StoredLaunch,
     StoredPair, StoredSpec, Surroundings,
 };
 use usher_protocol::{Revision, Rule};
 use usher_tests::{
     authorized::{self, Authorized},
     canaries::{forms_in, fresh_seed},
-    stage::{Setting, Stage, within},
+    scripted_model::{self, ScriptedModel, say},
+    stage::{Setting, Stage, bodies, within},
 };
 
 use super::{CHILD, http::Served};
@@ -78,7 +80,7 @@ async fn call(stage: &Stage, id: &str, tool: &str, arguments: &str) -> CallState
     let end = tokio::select! {
         end = &mut called => end,
         asked = &mut asked => {
-            host.answer_approval(&asked, usher_host::conversation::ApprovalChoice::Once).unwrap();
+            host.answer_approval(&asked, usher_host::conversation::ApprovalChoice::Server).unwrap();
             called.await
         }
     };
@@ -171,7 +173,8 @@ async fn secrets_reach_the_server_and_nothing_else() {
     let source = ListSource::Text(list);
     let chosen = [ListChoice { key: "Listed".to_owned(), name: "Listed".to_owned(), enabled: true }];
     let answers = BTreeMap::from([("key".to_owned(), input.clone())]);
-    let ids = stage.host.import_servers(&source, &chosen, &answers).await.unwrap();
+    let digest = stage.host.review_list(&source).await.unwrap().digest;
+    let ids = stage.host.import_servers(&source, &digest, &chosen, &answers).await.unwrap();
     stage.ready(&ids[0]).await;
     let broken = StoredSpec { pinned: Some(Revision::V2025_03_26), ..spec };
     let trial = stage.host.test_server(Some(&local), "Local", &broken).await;
@@ -219,6 +222,47 @@ async fn secrets_reach_the_server_and_nothing_else() {
     let left = std::fs::read(dir.path().join("secrets.json")).unwrap();
     assert_eq!(forms_in(&left, &seed), []);
     stage.close().await;
+}
+
+#[tokio::test]
+async fn what_a_server_says_before_it_crashes_is_for_the_person_alone_and_has_no_secret() {
+    let secret = format!("canary-{}", fresh_seed());
+    let stage = Stage::open(&empty()).await;
+    let script =
+        format!("echo \"last words with $THE_VALUE\" >&2; exec '{CHILD}' sample-server --crash-on-call");
+    let spec = StoredSpec::of(StoredLaunch::Stdio {
+        command: "sh".to_owned(),
+        args: vec!["-c".to_owned(), script],
+        env: vec![StoredPair::secret("THE_VALUE", &secret)],
+        cwd: None,
+    });
+    let id = stage.host.save_server(None, "Local".to_owned(), spec).await.unwrap();
+    stage.ready(&id).await;
+    let state = call(&stage, &id, "search_customers", r#"{"query":"Globex"}"#).await;
+    let CallState::Failed { what, .. } = &state else { panic!("{state:?}") };
+    assert!(what.contains("last words with [secret]"), "the person reads it: {what}");
+
+    let query = serde_json::json!({"query": "Globex"});
+    let model =
+        ScriptedModel::start([scripted_model::call([("search_customers", query)]), say(["Done."])]).await;
+    let conversation = stage.conversation(Mode::Chat, &model).await;
+    stage.turn(&conversation, "Search.").await;
+    expect![""].assert_eq(&model.received()[1].last_results().join("\n"));
+    let (returned, printed) =
+        stage.script(&conversation, r#"await Local.search_customers({query: "Globex"})"#).await;
+    expect![""].assert_eq(&returned.clone().unwrap_err());
+    let received = [bodies(&model), format!("{returned:?}{printed:?}").into_bytes()].concat();
+    assert!(!String::from_utf8_lossy(&received).contains("last words"), "stderr is for people");
+    let opened = stage.opened(&conversation).await;
+    let shown = format!("{:?}{:?}{:?}", stage.events(), opened.calls, opened.ledger);
+    assert_eq!(forms_in(shown.as_bytes(), &secret), []);
+    let dir = stage.close().await.unwrap();
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let is_place = path.file_name().is_some_and(|it| it == "secrets.json");
+        assert_eq!(!forms_in(&bytes, &secret).is_empty(), is_place, "{}", path.display());
+    }
 }
 
 #[tokio::test]
@@ -340,7 +384,7 @@ async fn lists_of_four_programs_are_found_reviewed_and_run() {
             enabled: it.enabled,
         };
         let chosen: Vec<ListChoice> = review.servers.iter().map(choice).collect();
-        all.push((source, chosen));
+        all.push((source, chosen, review.digest));
     }
     expect![[r#"
         Claude Desktop: 1
@@ -359,8 +403,8 @@ async fn lists_of_four_programs_are_found_reviewed_and_run() {
 
     let answers = BTreeMap::from([("key".to_owned(), "k1".to_owned())]);
     let mut ids = Vec::new();
-    for (source, chosen) in &all {
-        ids.extend(stage.host.import_servers(source, chosen, &answers).await.unwrap());
+    for (source, chosen, digest) in &all {
+        ids.extend(stage.host.import_servers(source, digest, chosen, &answers).await.unwrap());
     }
     for id in [&ids[0], &ids[2], &ids[3]] {
         stage.ready(id).await;
@@ -372,8 +416,18 @@ async fn lists_of_four_programs_are_found_reviewed_and_run() {
     // The same again: every name is taken, and nothing is kept twice.
     let review = stage.host.review_list(&all[0].0).await.unwrap();
     assert!(review.servers[0].taken);
-    let again = stage.host.import_servers(&all[0].0, &all[0].1, &answers).await.unwrap_err();
+    let again = stage.host.import_servers(&all[0].0, &review.digest, &all[0].1, &answers).await.unwrap_err();
     assert_eq!(again.what, "There is a server named claude already.");
+    // What the person said yes to is what they saw.
+    let ListSource::File(path) = &all[0].0 else { panic!("it is a file") };
+    let changed = std::fs::read_to_string(path).unwrap().replace("claude", "another");
+    std::fs::write(path, changed).unwrap();
+    let chosen = [ListChoice { key: "another".to_owned(), name: "another".to_owned(), enabled: true }];
+    let other = stage.host.import_servers(&all[0].0, &review.digest, &chosen, &answers).await.unwrap_err();
+    assert_eq!(
+        (other.what, other.todo.as_str()),
+        (format!("{} changed since it was shown.", path.display()), "Review it again.")
+    );
     assert_eq!(stage.host.server_statuses().len(), 5);
     stage.close().await;
 }
@@ -393,7 +447,8 @@ async fn a_review_shows_no_secret_and_an_export_has_none() {
         ["npx -y x --api-key=[secret] --token [secret]", "https://me:[secret]@a.test/mcp?key=[secret]"]
     );
     let choice = |key: &str| ListChoice { key: key.to_owned(), name: key.to_owned(), enabled: false };
-    stage.host.import_servers(&source, &[choice("a"), choice("b")], &BTreeMap::new()).await.unwrap();
+    let chosen = [choice("a"), choice("b")];
+    stage.host.import_servers(&source, &review.digest, &chosen, &BTreeMap::new()).await.unwrap();
     let (text, remarks) = stage.host.export_servers();
     assert!(!text.contains("CANARY"), "{text}");
     expect![[r#"
@@ -470,6 +525,13 @@ async fn a_server_that_wants_to_know_who_asks_is_signed_in_at() {
     let trial = stage.host.test_stored_server(&id).await.unwrap();
     assert!(trial.ok, "{trial:?}");
     assert_eq!((place.visits().len(), opened.lock().unwrap().len()), (visits, 1), "nobody was asked again");
+    // Many refresh tokens are good once, so what a trial renewed is what the server goes on with.
+    place.revoke();
+    let trial = stage.host.test_stored_server(&id).await.unwrap();
+    assert!(trial.ok, "{trial:?}");
+    let state = call(&stage, &id, "who_am_i", "{}").await;
+    assert!(matches!(state, CallState::Done), "{state:?}");
+    assert_eq!(place.visits().len(), visits + 1, "it was renewed once for both");
     let mut shown = format!("{:?}{:?}{trial:?}", stage.events(), stage.host.server_statuses());
     stage.host.wire_lines(None, 0, 100_000).iter().for_each(|it| shown += &it.text);
     assert!(!shown.contains(authorized::SECRET), "a credential is shown");
@@ -484,5 +546,62 @@ async fn a_server_that_wants_to_know_who_asks_is_signed_in_at() {
     answer(&stage, &mut seen, QuestionAnswer::Accept(None)).await;
     stage.ready(&id).await;
     place.revoke();
+    stage.host.enable_server(&id, false).await.unwrap();
     within(stage.host.shut_down()).await;
+
+    // It goes with its server, also when that was never started in this run.
+    let kept = || std::fs::read_to_string(dir.path().join("secrets.json")).unwrap();
+    assert!(kept().contains(authorized::SECRET));
+    let stage = Stage::reopen(dir.path(), &setting).await;
+    stage.host.remove_server(&id).await.unwrap();
+    assert!(!kept().contains(authorized::SECRET), "what was handed out outlives its server");
+    within(stage.host.shut_down()).await;
+}
+
+#[tokio::test]
+async fn an_address_that_is_opened_holds_up_no_other_question() {
+    let place = Authorized::open().await;
+    let host: Arc<Mutex<Option<Host>>> = Arc::default();
+    let (around, mut setting) = (Arc::clone(&host), empty());
+    setting.surroundings.open = Arc::new(move |_| {
+        let host = around.lock().unwrap().take().unwrap();
+        // Whoever looks at the questions meanwhile sees them.
+        let (saw, seen) = std::sync::mpsc::channel();
+        std::thread::spawn(move || saw.send(host.questions().len()));
+        seen.recv_timeout(Duration::from_secs(20)).map(drop).map_err(|error| error.to_string())
+    });
+    let stage = Stage::open(&setting).await;
+    *host.lock().unwrap() = Some(stage.host.clone());
+    stage.host.save_server(None, "Private".to_owned(), StoredSpec::http(place.url())).await.unwrap();
+    answer(&stage, &mut 0, QuestionAnswer::Accept(None)).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn what_is_said_for_an_input_is_hidden_only_if_it_is_a_secret() {
+    let stage = Stage::open(&empty()).await;
+    let list = format!(
+        r#"{{"inputs": [{{"id": "key", "password": true}}, {{"id": "quick", "password": false}}],
+            "servers": {{"Listed": {{"command": "sh", "env": {{"IT": "${{input:key}}", "QUICK": "${{input:quick}}"}},
+              "args": ["-c", "echo \"$IT, quick is $QUICK\" >&2; exec '{CHILD}' sample-server"]}}}}}}"#
+    );
+    let source = ListSource::Text(list);
+    let digest = stage.host.review_list(&source).await.unwrap().digest;
+    let chosen = [ListChoice { key: "Listed".to_owned(), name: "Listed".to_owned(), enabled: true }];
+    let answers = [("key", "k-secret-1"), ("quick", "true")];
+    let answers = answers.map(|it| (it.0.to_owned(), it.1.to_owned())).into();
+    let ids = stage.host.import_servers(&source, &digest, &chosen, &answers).await.unwrap();
+    stage.ready(&ids[0]).await;
+    within(async {
+        loop {
+            let lines = stage.host.wire_lines(Some(&ids[0]), 0, 10_000);
+            if let Some(line) = lines.iter().find(|it| it.text.contains("quick is")) {
+                assert_eq!(line.text, "[secret], quick is true");
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    stage.close().await;
 }

@@ -319,13 +319,14 @@ impl Commands for Usher {
     async fn import_servers(
         &self,
         source: ConfigurationSource,
+        digest: String,
         chosen: Vec<ImportChoice>,
         inputs: Vec<(String, String)>,
     ) -> Result<Vec<String>, ApiError> {
         let choice = |it: ImportChoice| host::ListChoice { key: it.key, name: it.name, enabled: it.enabled };
         let chosen: Vec<host::ListChoice> = chosen.into_iter().map(choice).collect();
         let inputs = inputs.into_iter().collect();
-        Ok(self.host.import_servers(&server_form::source(source), &chosen, &inputs).await?)
+        Ok(self.host.import_servers(&server_form::source(source), &digest, &chosen, &inputs).await?)
     }
 
     async fn export_servers(&self) -> Result<ExportedServers, ApiError> {

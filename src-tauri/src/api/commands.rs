@@ -135,8 +135,8 @@ commands! {
     known_configurations {} -> Vec<KnownConfiguration>;
     /// What a list of servers would bring. Nothing is kept, and nothing runs.
     review_configuration { source: ConfigurationSource } -> ImportReview;
-    /// Keeps servers of a list, with what the person said for its inputs. Answers their ids.
-    import_servers { source: ConfigurationSource, chosen: Vec<ImportChoice>, inputs: Vec<(String, String)> } -> Vec<String>;
+    /// Keeps servers of a list as it was reviewed, with what the person said for its inputs. Answers their ids.
+    import_servers { source: ConfigurationSource, digest: String, chosen: Vec<ImportChoice>, inputs: Vec<(String, String)> } -> Vec<String>;
     /// The servers as a file for other programs, without secrets.
     export_servers {} -> ExportedServers;
     /// Writes that file to the user's folder for downloads.

@@ -79,7 +79,8 @@ pub(super) fn spec(form: &ServerForm, old: Option<&StoredSpec>) -> Result<(Strin
     let is_own = matches!(&launch, StoredLaunch::Stdio { command, .. } if command == "usher");
     let built_in = is_own && old.is_some_and(|it| it.built_in);
     let folder = old.and_then(|it| it.folder.clone());
-    Ok((name, StoredSpec { launch, built_in, pinned, folder }))
+    let plain_inputs = old.map(|it| it.plain_inputs.clone()).unwrap_or_default();
+    Ok((name, StoredSpec { launch, built_in, pinned, folder, plain_inputs }))
 }
 
 /// A revision by its name.
@@ -139,6 +140,7 @@ pub(super) fn review(it: ListReview) -> ImportReview {
     };
     ImportReview {
         source: it.source,
+        digest: it.digest,
         servers: it.servers.into_iter().map(entry).collect(),
         inputs: it
             .inputs

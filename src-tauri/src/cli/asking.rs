@@ -1,6 +1,6 @@
 //! What servers ask, at the terminal: a form field by field, or whether an address will be visited.
 //!
-//! Deliberately absent: opening a browser, and asking where nobody sits: then servers hear that nobody can be asked.
+//! Deliberately absent: opening the address, which the host does with the yes to it, and asking where nobody sits: then servers hear that nobody can be asked.
 
 use std::io::BufRead;
 
@@ -30,7 +30,7 @@ pub(super) fn answer(
                 clean_line(url),
                 clean_line(host)
             ));
-            say("Will you open it in your browser? [y]es, [N]o: ");
+            say("Usher opens it in your browser if you say yes. Open it? [y]es, [N]o: ");
             match line(input).map(|it| it.to_lowercase()).as_deref() {
                 Some("y" | "yes") => QuestionAnswer::Accept(None),
                 Some(_) => QuestionAnswer::Decline,
@@ -254,7 +254,7 @@ mod tests {
             Sign in
               https://example.com.evil.test/in
               at example.com.evil.test
-            Will you open it in your browser? [y]es, [N]o: 
+            Usher opens it in your browser if you say yes. Open it? [y]es, [N]o: 
             Accept(None)
         "#]],
         );

@@ -12,9 +12,10 @@ use std::{
 
 use clap::Args;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 use usher_engine::contract::{Finding, Level, arguments, pasted};
 use usher_host::{
-    connection::{ConnectionOptions, HttpSpec, ServerSpec, StdioSpec},
+    connection::{ConnectionOptions, ServerSpec},
     contract::{self, AskArguments, CheckOptions, Given},
 };
 use usher_protocol::{RawJson, Revision, model::Tool};
@@ -23,6 +24,7 @@ use crate::api::{contract::Whole, junit};
 
 use super::{
     Global,
+    given::GivenServer,
     session::{Exit, Failure, Place, Session},
     terminal::{Paint, clean, clean_line, err, out},
 };
@@ -39,12 +41,8 @@ pub(super) struct Options {
     /// A configured server
     #[arg(conflicts_with_all = ["command", "url", "result"])]
     server: Option<String>,
-    /// The address of a server that is spoken to over HTTP
-    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "result"])]
-    url: Option<String>,
-    /// A header for the address, such as 'Authorization: Bearer …'; may be given more than once
-    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
-    header: Vec<String>,
+    #[command(flatten)]
+    given: GivenServer,
     /// The newest revision that is offered, or the one by which a result is read; otherwise the newest that there is
     #[arg(long, value_name = "REVISION")]
     revision: Option<Revision>,
@@ -79,14 +77,11 @@ pub(super) struct Options {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Validate this result, or a whole response, instead of a server; '-' for standard input
-    #[arg(long, value_name = "FILE", requires = "schema", conflicts_with = "command")]
+    #[arg(long, value_name = "FILE", requires = "schema", conflicts_with_all = ["command", "url"])]
     result: Option<PathBuf>,
     /// The schema that the result should fit
     #[arg(long, value_name = "FILE", requires = "result")]
     schema: Option<PathBuf>,
-    /// The command of a server that is started for this
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
 }
 
 /// Checks it.
@@ -94,12 +89,11 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
     if let (Some(result), Some(schema)) = (&options.result, &options.schema) {
         return paste(result, schema, &options);
     }
-    let spec = spec(&options, global).await?;
+    let Means { spec, connection, session } = means(&options, global).await?;
+    let stop = CancellationToken::new();
     let checking = CheckOptions {
-        connection: ConnectionOptions {
-            newest: options.revision.unwrap_or(Revision::NEWEST),
-            ..ConnectionOptions::default()
-        },
+        connection: ConnectionOptions { newest: options.revision.unwrap_or(Revision::NEWEST), ..connection },
+        stop: stop.clone(),
         only: options.tool.iter().cloned().collect(),
         given: given(&options)?,
         allowed: options.allow.iter().cloned().collect::<BTreeSet<_>>(),
@@ -107,15 +101,24 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         ask: can_ask(&options).then(asking),
         ..CheckOptions::default()
     };
-    let report = tokio::select! {
-        checked = contract::check(&spec, &checking) => checked.map_err(|error| {
-            Failure::new(Exit::Unreachable, format!("{error}\n{}", error.todo()))
-        })?,
-        interrupted = tokio::signal::ctrl_c() => {
-            let _heard = interrupted;
-            return Err(Failure::new(Exit::Interrupted, "Interrupted."));
+    let check = contract::check(&spec, &checking);
+    let checked = match session {
+        // Whoever has to sign in for it is asked, as by any other command.
+        Some(mut session) => {
+            let checked = session.follow(check, |_| stop.cancel(), |_| {}).await;
+            session.close().await;
+            checked?
         }
+        None => tokio::select! {
+            checked = check => checked,
+            interrupted = tokio::signal::ctrl_c() => {
+                let _heard = interrupted;
+                return Err(Failure::new(Exit::Interrupted, "Interrupted."));
+            }
+        },
     };
+    let report =
+        checked.map_err(|error| Failure::new(Exit::Unreachable, format!("{error}\n{}", error.todo())))?;
     if let Some(missing) = options.tool.iter().find(|it| !report.tools.iter().any(|tool| tool.name == **it)) {
         return Err(Failure::usage(format!("The server has no tool {missing:?}.")));
     }
@@ -141,19 +144,17 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("{} could not be written: {error}.", path.display())))
 }
 
-/// The server that the command line means.
-async fn spec(options: &Options, global: &Global) -> Result<ServerSpec, Failure> {
-    if let Some(url) = &options.url {
-        let headers = options.header.iter().map(|it| {
-            let split = it.split_once(':').map(|it| (it.0.trim().to_owned(), it.1.trim().to_owned()));
-            split.ok_or_else(|| Failure::usage(format!("--header {it:?} is not NAME: VALUE.")))
-        });
-        let headers = headers.collect::<Result<_, _>>()?;
-        return Ok(HttpSpec { url: url.clone(), headers }.into());
-    }
-    if let [program, args @ ..] = options.command.as_slice() {
-        let spec = StdioSpec { command: program.clone(), args: args.to_vec(), ..StdioSpec::default() };
-        return Ok(spec.into());
+/// The server that the command line means, how the host behaves towards it, and the host that knows it.
+struct Means {
+    spec: ServerSpec,
+    connection: ConnectionOptions,
+    session: Option<Session>,
+}
+
+async fn means(options: &Options, global: &Global) -> Result<Means, Failure> {
+    if !options.given.is_none() {
+        let (spec, connection) = (options.given.apart()?, ConnectionOptions::default());
+        return Ok(Means { spec, connection, session: None });
     }
     let Some(name) = &options.server else {
         return Err(Failure::usage("Name a server, or give --url URL, or a command after --."));
@@ -161,15 +162,25 @@ async fn spec(options: &Options, global: &Global) -> Result<ServerSpec, Failure>
     configured(name, global).await
 }
 
-/// A configured server, as the window would start it. The host is asked for it and closed before the check starts one of its own.
-async fn configured(name: &str, global: &Global) -> Result<ServerSpec, Failure> {
+/// A configured server, as the window would check it: one of its own is started beside whatever runs, signed in as that is.
+async fn configured(name: &str, global: &Global) -> Result<Means, Failure> {
     let session = Session::open_quietly(Place::Folder(global.data.clone())).await?;
-    let filled = match session.find(name) {
-        Ok(found) => session.host.filled_server(&found.id).await.map_err(Failure::from),
+    let found = match session.find(name) {
+        Ok(found) => session.host.server_apart(&found.id).await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
-    session.close().await;
-    filled
+    match found {
+        // A check offers nothing that a server could ask the person for, and learns the era anew.
+        Ok((spec, connection)) => {
+            let offers = ConnectionOptions::default().offers;
+            let connection = ConnectionOptions { remembered: None, offers, ..connection };
+            Ok(Means { spec, connection, session: Some(session) })
+        }
+        Err(failure) => {
+            session.close().await;
+            Err(failure)
+        }
+    }
 }
 
 fn given(options: &Options) -> Result<BTreeMap<String, Given>, Failure> {

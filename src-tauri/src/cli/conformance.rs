@@ -16,10 +16,10 @@ use usher_conformance::{
     client::{self, Over},
     server, summary,
 };
-use usher_host::connection::{HttpSpec, ServerSpec, StdioSpec};
 use usher_protocol::RawJson;
 
 use super::{
+    given::GivenServer,
     session::{Exit, Failure, own_program},
     terminal::{clean, out},
 };
@@ -76,9 +76,8 @@ struct Common {
 struct ServerOptions {
     #[command(flatten)]
     common: Common,
-    /// The address of a server that is spoken to over HTTP
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
-    url: Option<String>,
+    #[command(flatten)]
+    given: GivenServer,
     /// Look only at this tool; may be given more than once
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
@@ -88,9 +87,6 @@ struct ServerOptions {
     /// Call this tool although it warns; '*' for all of them
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
-    /// The command of a server that is started for this
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
 }
 
 /// Measure a client: it is started once for each situation, against a mock server
@@ -144,15 +140,10 @@ async fn of_server(options: ServerOptions) -> Result<Exit, Failure> {
         list(Scenario::of_server);
         return Ok(Exit::Fine);
     }
-    let spec: ServerSpec = match (&options.url, options.command.as_slice()) {
-        (Some(url), _) => HttpSpec { url: url.clone(), ..HttpSpec::default() }.into(),
-        (None, [program, args @ ..]) => {
-            // In examples `usher` is this very program, which need not be on the search path.
-            let command = if program == "usher" { own_program() } else { program.clone() };
-            StdioSpec { command, args: args.to_vec(), ..StdioSpec::default() }.into()
-        }
-        (None, []) => return Err(Failure::usage("Give --url URL, or a server's command after --.")),
-    };
+    if options.given.is_none() {
+        return Err(Failure::usage("Give --url URL, or a server's command after --."));
+    }
+    let spec = options.given.apart()?;
     let measuring = server::Options {
         scenarios: options.common.scenarios(),
         only: options.tool.iter().cloned().collect(),

@@ -3,7 +3,10 @@
 //! Deliberately absent: keeping it. It lives as long as the command.
 
 use clap::Args;
-use usher_host::conversation::{StoredLaunch, StoredPair, StoredSpec};
+use usher_host::{
+    connection::{HttpSpec, ServerSpec, StdioSpec},
+    conversation::{StoredLaunch, StoredPair, StoredSpec},
+};
 
 use super::session::{Failure, own_program};
 
@@ -25,6 +28,19 @@ impl GivenServer {
     /// Whether none is given.
     pub(super) fn is_none(&self) -> bool {
         self.url.is_none() && self.command.is_empty()
+    }
+
+    /// The server, for a command that speaks to it without a host.
+    pub(super) fn apart(&self) -> Result<ServerSpec, Failure> {
+        let values = |all: Vec<StoredPair>| -> Vec<(String, String)> {
+            all.into_iter().filter_map(|it| Some((it.name, it.value?))).collect()
+        };
+        Ok(match self.spec()?.1.launch {
+            StoredLaunch::Http { url, headers } => HttpSpec { url, headers: values(headers) }.into(),
+            StoredLaunch::Stdio { command, args, env, cwd } => {
+                StdioSpec { command, args, env: values(env), cwd: cwd.map(Into::into) }.into()
+            }
+        })
     }
 
     /// The server, and a name for it.
@@ -68,4 +84,23 @@ pub(super) fn headers(texts: &[String]) -> Result<Vec<StoredPair>, Failure> {
         Ok(StoredPair::plain(it[..at].trim(), it[at + 1..].trim()))
     };
     texts.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_in_place_is_the_same_without_a_host() {
+        let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+        let given = GivenServer { command: words(&["usher", "sample-server"]), ..GivenServer::default() };
+        let Ok(ServerSpec::Stdio(spec)) = given.apart() else { panic!("it is a program") };
+        assert_eq!((spec.command, spec.args), (own_program(), words(&["sample-server"])));
+        let url = Some("https://a.test/mcp".to_owned());
+        let given = GivenServer { url, header: words(&["X-Team: a"]), ..GivenServer::default() };
+        let Ok(ServerSpec::Http(spec)) = given.apart() else { panic!("it is an address") };
+        assert_eq!(spec.headers, [("X-Team".to_owned(), "a".to_owned())]);
+        let given = GivenServer { url: Some("a.test".to_owned()), ..GivenServer::default() };
+        assert!(given.apart().is_err());
+    }
 }

@@ -306,7 +306,7 @@ impl Session {
     /// A configured server, by its name or its id.
     pub(super) fn find(&self, name: &str) -> Result<ServerStatus, Failure> {
         let all = self.host.server_statuses();
-        let found = all.iter().find(|it| it.id == name || it.name.eq_ignore_ascii_case(name));
+        let found = named(&all, name, |it| (&it.id, &it.name));
         found.cloned().ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -319,6 +319,15 @@ impl Session {
         const LIMIT: Duration = Duration::from_secs(8);
         let _late = tokio::time::timeout(LIMIT, self.host.shut_down()).await;
     }
+}
+
+/// What is called so: exactly, or else the only one that is when small and large letters are the same.
+fn named<'a, T>(all: &'a [T], name: &str, of: impl Fn(&T) -> (&String, &String)) -> Option<&'a T> {
+    let exact = all.iter().find(|it| of(it).0 == name).or_else(|| all.iter().find(|it| of(it).1 == name));
+    exact.or_else(|| {
+        let mut like = all.iter().filter(|it| of(it).1.eq_ignore_ascii_case(name));
+        like.next().filter(|_| like.next().is_none())
+    })
 }
 
 /// This program, which is the sample server as well.
@@ -426,5 +435,22 @@ impl Interruptions {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_by_its_very_name_before_one_that_is_written_otherwise() {
+        let all = [("1", "GitHub"), ("2", "github"), ("3", "Files"), ("Files", "other")];
+        let all = all.map(|it| (it.0.to_owned(), it.1.to_owned()));
+        let find = |name: &str| named(&all, name, |it| (&it.0, &it.1)).map(|it| it.0.as_str());
+        assert_eq!(find("github"), Some("2"));
+        assert_eq!(find("GitHub"), Some("1"));
+        assert_eq!(find("GITHUB"), None, "two are called so");
+        assert_eq!(find("OTHER"), Some("Files"));
+        assert_eq!(find("Files"), Some("Files"), "an id is no name");
     }
 }

@@ -76,7 +76,7 @@ export interface Commands {
   sign_out: { payload: { server_id: string; }; answer: null };
   known_configurations: { payload: { }; answer: Array<KnownConfiguration> };
   review_configuration: { payload: { source: ConfigurationSource; }; answer: ImportReview };
-  import_servers: { payload: { source: ConfigurationSource; chosen: Array<ImportChoice>; inputs: Array<[string, string]>; }; answer: Array<string> };
+  import_servers: { payload: { source: ConfigurationSource; digest: string; chosen: Array<ImportChoice>; inputs: Array<[string, string]>; }; answer: Array<string> };
   export_servers: { payload: { }; answer: ExportedServers };
   save_servers_export: { payload: { }; answer: SavedFile };
   remove_server: { payload: { server_id: string; }; answer: null };

@@ -6,4 +6,8 @@ import type { SkippedEntry } from "./SkippedEntry";
 /**
  * What a list of servers would bring, before anything of it is kept or runs.
  */
-export type ImportReview = { source: string, servers: Array<ImportEntry>, inputs: Array<ImportInput>, skipped: Array<SkippedEntry>, };
+export type ImportReview = { source: string,
+/**
+ * Names the very text that was read; given back with the import, so that a file that changed in between is not taken over.
+ */
+digest: string, servers: Array<ImportEntry>, inputs: Array<ImportInput>, skipped: Array<SkippedEntry>, };

@@ -84,6 +84,8 @@ pub enum ConfigurationSource {
 #[ts(export)]
 pub struct ImportReview {
     pub source: String,
+    /// Names the very text that was read; given back with the import, so that a file that changed in between is not taken over.
+    pub digest: String,
     pub servers: Vec<ImportEntry>,
     pub inputs: Vec<ImportInput>,
     pub skipped: Vec<SkippedEntry>,

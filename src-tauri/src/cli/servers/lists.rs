@@ -97,7 +97,7 @@ async fn carry_out(
         out("Nothing was kept.\n");
         return Ok(Exit::Fine);
     }
-    session.host.import_servers(&source, &chosen, inputs).await.map_err(unreadable)?;
+    session.host.import_servers(&source, &review.digest, &chosen, inputs).await.map_err(unreadable)?;
     out(&format!("Taken over: {list}.\n"));
     let kept = session.host.secrets_kept();
     if kept.in_keyring + kept.in_file > 0 {

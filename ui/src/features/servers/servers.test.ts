@@ -223,6 +223,7 @@ describe("lists of servers", () => {
     expect(asked("import_servers")).toEqual([
       {
         source: { kind: "path", path: "~/.config/Claude/claude_desktop_config.json" },
+        digest: "d1",
         chosen: [
           { key: "filesystem", name: "filesystem 2", enabled: false },
           { key: "weather", name: "weather", enabled: true },

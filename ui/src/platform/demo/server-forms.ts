@@ -96,6 +96,7 @@ export function demoReview(source: ConfigurationSource, names: readonly string[]
       { ...entry("old", http("http://127.0.0.1:9999/sse")), enabled: false },
     ],
     inputs: [{ id: "weather-key", description: "Key of the weather service", password: true, default: null, options: [], used_by: ["weather"] }],
+    digest: "d1",
     skipped: [{ name: "half", why: "it has neither a command nor a url" }],
   };
 }

@@ -47,6 +47,7 @@ pub fn arguments_without_secrets(args: &[String], hide: impl Fn(&str) -> String)
         let is_option = arg.starts_with('-');
         let text = match (named.take(), arg.split_once('=')) {
             (Some(name), _) if !is_option && looks_secret(name, arg) => hide(name),
+            _ if let Some(text) = named_value_without_secret(arg, &hide) => text,
             (_, Some((name, value))) if looks_secret(name, value) => format!("{name}={}", hide(name)),
             (_, None) if is_option => {
                 named = Some(arg);
@@ -57,6 +58,26 @@ pub fn arguments_without_secrets(args: &[String], hide: impl Fn(&str) -> String)
         shown.push(text);
     }
     shown
+}
+
+/// A header or a variable as one argument, such as `Authorization: Bearer …`, `--header=X-Api-Key: …`, `-HCookie: …` and `TOKEN=…`, without
+/// the value; nothing if it is none that is a secret.
+fn named_value_without_secret(arg: &str, hide: &impl Fn(&str) -> String) -> Option<String> {
+    let start = match (arg.strip_prefix("-H"), arg.split_once('=')) {
+        (Some(rest), _) => arg.len() - rest.trim_start_matches('=').len(),
+        (None, Some((option, rest))) if option.starts_with('-') && !is_secret_name(option) => {
+            arg.len() - rest.len()
+        }
+        (None, Some(_) | None) => 0,
+    };
+    let (before, pair) = arg.split_at(start);
+    let at = pair.find([':', '='])?;
+    let (name, value) = (&pair[..at], pair[at + 1..].trim_start());
+    let is_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
+    let is_address = value.starts_with("//");
+    let kept = &pair[..pair.len() - value.len()];
+    let secret = !is_address && name.chars().all(is_name) && looks_secret(name, value);
+    secret.then(|| format!("{before}{kept}{}", hide(name)))
 }
 
 /// An address without its password and the values of parameters that are called like secrets. The rest stays as it is written.
@@ -113,5 +134,22 @@ mod tests {
         assert_eq!(check("--token t0p run --keys"), "--token ${env:TOKEN} run --keys");
         assert_eq!(check("--token --verbose"), "--token --verbose");
         assert_eq!(check("-y server --token ${env:T}"), "-y server --token ${env:T}");
+        let check = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|it| (*it).to_owned()).collect();
+            arguments_without_secrets(&args, |_| "***".to_owned()).join(" ")
+        };
+        for option in ["--header", "-H"] {
+            assert_eq!(
+                check(&[option, "Authorization: Basic YTpi==", "x"]),
+                format!("{option} Authorization: *** x")
+            );
+        }
+        assert_eq!(check(&["--header=X-Api-Key:k1"]), "--header=X-Api-Key:***");
+        assert_eq!(check(&["--header=Authorization=Bearer k"]), "--header=Authorization=***");
+        assert_eq!(check(&["-HCookie: a=b"]), "-HCookie: ***");
+        assert_eq!(check(&["-e", "API_KEY=k1", "--env=TOKEN=t"]), "-e API_KEY=*** --env=TOKEN=***");
+        let harmless =
+            ["--header", "Accept: text/plain", "https://keys.test:80/a", "--header", "Authorization: ${T}"];
+        assert_eq!(check(&harmless), harmless.join(" "));
     }
 }

@@ -58,6 +58,8 @@ pub struct AuthorizationSettings {
     pub private_network: bool,
     /// How long the person may take.
     pub patience: Duration,
+    /// Whether only a sign-in that there is may be used and renewed. Nobody is sent anywhere then, and the host does not register.
+    pub begins_none: bool,
 }
 
 impl Default for AuthorizationSettings {
@@ -70,6 +72,7 @@ impl Default for AuthorizationSettings {
             scopes: Vec::new(),
             private_network: false,
             patience: Duration::from_mins(10),
+            begins_none: false,
         }
     }
 }
@@ -235,7 +238,12 @@ impl Authorization {
     /// It cannot be taken from where it is kept.
     pub async fn sign_out(&self) -> Result<(), String> {
         self.0.load().await;
-        let current = self.0.held().current.take();
+        let current = {
+            let mut held = self.0.held();
+            // What comes next is not what the server refused.
+            held.untested = None;
+            held.current.take()
+        };
         *self.0.prepared.lock().await = None;
         self.0.generation.send_modify(|it| *it += 1);
         match current {

@@ -220,6 +220,57 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// What happened without what the server wrote outside of the protocol, which may hold anything: its stderr, and the pages of
+    /// whatever answered in its place.
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Closed { exit } => {
+                format!("the server ended while the request was under way ({})", exit.status)
+            }
+            Self::NotConnected { .. } => "the server is not connected".to_owned(),
+            Self::Http(HttpFailure { status: Some(status), .. }) => {
+                format!("the request was not answered (HTTP {status})")
+            }
+            Self::Http(HttpFailure { status: None, .. }) => "the request was not answered".to_owned(),
+            Self::Server { .. }
+            | Self::Cancelled
+            | Self::TimedOut { .. }
+            | Self::NotAuthorized(_)
+            | Self::Unanswered { .. }
+            | Self::TaskCancelled { .. }
+            | Self::TooManyRounds { .. }
+            | Self::Unreadable { .. }
+            | Self::Shape(_)
+            | Self::Endless { .. }
+            | Self::Unwritable { .. } => self.to_string(),
+        }
+    }
+
+    /// The same error with every text that a server wrote as `rewrite` gives it back.
+    #[must_use]
+    pub fn rewritten(mut self, rewrite: impl Fn(String) -> String) -> Self {
+        let change = |text: &mut String| *text = rewrite(std::mem::take(text));
+        match &mut self {
+            Self::Server { message, .. } => change(message),
+            Self::Closed { exit } => exit.stderr.iter_mut().for_each(change),
+            Self::Http(failure) => {
+                change(&mut failure.detail);
+                failure.challenge.iter_mut().for_each(change);
+            }
+            Self::NotAuthorized(AuthorizationError::Refused { said, .. }) => change(said),
+            Self::TaskCancelled { why } => why.iter_mut().for_each(change),
+            Self::Unanswered { why, .. } | Self::Unreadable { why } | Self::Unwritable { why } => change(why),
+            Self::NotConnected { state } => change(state),
+            Self::NotAuthorized(_)
+            | Self::Cancelled
+            | Self::TimedOut { .. }
+            | Self::TooManyRounds { .. }
+            | Self::Shape(_)
+            | Self::Endless { .. } => {}
+        }
+        self
+    }
+
     /// What the person can do about it.
     pub fn todo(&self) -> &'static str {
         match self {

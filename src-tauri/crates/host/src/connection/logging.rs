@@ -56,7 +56,8 @@ impl Connection {
         }
     }
 
-    fn must_be_told_the_level(&self) -> bool {
+    /// Whether the server was told a level once, and so tells on until it is started again.
+    pub fn must_be_told_the_level(&self) -> bool {
         self.revision().has_handshake() && self.0.greeting.has_capability("logging")
     }
 

@@ -3,11 +3,15 @@
 //! The request is repeated with the answers and with the server's state, byte for byte, until the server has what it needs.
 //! Deliberately absent: the state's meaning, which is the server's alone.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::pending,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject};
 
@@ -18,6 +22,12 @@ pub(super) const MAX_ROUNDS: u32 = 16;
 
 /// The person must visit an address first (2025-11-25 client/elicitation).
 const URL_REQUIRED: i64 = -32042;
+
+/// The longest that the host waits before it repeats a request, in first waits.
+const LONGEST_PAUSE: u32 = 60;
+
+/// A person at an address takes longer than a server that is not ready, in waits of the latter.
+const VISIT: u32 = 4;
 
 /// What a server wants before it goes on.
 #[derive(Debug, Deserialize)]
@@ -123,12 +133,15 @@ impl Connection {
         cancel: &CancellationToken,
     ) -> Result<(RawJson, u32), CallError> {
         let mut params = first.clone();
+        let mut visited = BTreeSet::new();
         for round in 1..=MAX_ROUNDS {
             let result = match self.request(method, params.clone(), limit, progress.clone(), cancel).await {
                 Err(CallError::Server { code, data: Some(data), .. })
                     if code == URL_REQUIRED && self.revision().has_handshake() =>
                 {
-                    self.visit(&data, cancel).await?;
+                    let mut completed = self.0.wire.completed();
+                    let awaited = self.visit(&data, &mut visited, cancel).await?;
+                    self.pause(round, VISIT, all_of(&mut completed, awaited), cancel).await?;
                     continue;
                 }
                 result => result?,
@@ -149,6 +162,10 @@ impl Connection {
                 Round::Unknown(what) => return Err(CallError::Unreadable { why: format!("it is {what}") }),
                 Round::InputRequired(required) => required,
             };
+            // A server that asks for nothing is not ready, and no readier at once.
+            if required.input_requests.is_empty() {
+                self.pause(round, 1, pending(), cancel).await?;
+            }
             let answers = tokio::select! {
                 answers = self.answers(&required.input_requests) => answers?,
                 () = cancel.cancelled() => return Err(CallError::Cancelled),
@@ -160,27 +177,64 @@ impl Connection {
         Err(CallError::TooManyRounds { rounds: MAX_ROUNDS })
     }
 
+    /// Waits before a request is repeated, longer each round and not when something comes `early`.
+    async fn pause(
+        &self,
+        round: u32,
+        times: u32,
+        early: impl Future<Output = ()>,
+        cancel: &CancellationToken,
+    ) -> Result<(), CallError> {
+        let longer = times.saturating_mul(2_u32.saturating_pow(round.saturating_sub(1))).min(LONGEST_PAUSE);
+        tokio::select! {
+            () = early => Ok(()),
+            () = tokio::time::sleep(self.0.options.repeat_after.saturating_mul(longer)) => Ok(()),
+            () = cancel.cancelled() => Err(CallError::Cancelled),
+            exit = self.closed() => Err(CallError::Closed { exit }),
+        }
+    }
+
     /// Asks for the addresses that the person must visit before the request can succeed (2025-11-25 client/elicitation, "URL
-    /// Elicitation Required Error").
-    async fn visit(&self, data: &RawJson, cancel: &CancellationToken) -> Result<(), CallError> {
+    /// Elicitation Required Error"), each once. Gives the names of what the server may say is done there: the person agrees before
+    /// they are there.
+    async fn visit(
+        &self,
+        data: &RawJson,
+        visited: &mut BTreeSet<String>,
+        cancel: &CancellationToken,
+    ) -> Result<BTreeSet<String>, CallError> {
         #[derive(Deserialize)]
         struct Needed {
             elicitations: Vec<RawJson>,
         }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Named {
+            #[serde(default)]
+            elicitation_id: Option<String>,
+        }
         const METHOD: &str = "elicitation/create";
         let unanswered = |why: String| CallError::Unanswered { method: METHOD.to_owned(), why };
         let needed: Needed = data.to().map_err(|error| unanswered(error.to_string()))?;
+        let mut awaited = BTreeSet::new();
         for asked in &needed.elicitations {
+            let id = asked.to::<Named>().ok().and_then(|it| it.elicitation_id);
+            awaited.extend(id.clone());
+            // The person is there already, and only needs time.
+            if id.is_some_and(|it| !visited.insert(it)) {
+                continue;
+            }
             let answer = tokio::select! {
                 answer = self.0.options.offers.answer(METHOD, Some(asked)) => answer,
                 () = cancel.cancelled() => return Err(CallError::Cancelled),
+                exit = self.closed() => return Err(CallError::Closed { exit }),
             };
             let answer = answer.map_err(|error| unanswered(error.message))?;
             if answer.to_value()["action"] != "accept" {
                 return Err(unanswered("the person did not agree".to_owned()));
             }
         }
-        Ok(())
+        Ok(awaited)
     }
 
     /// What the person, or the host for them, answers to each request.
@@ -199,6 +253,19 @@ impl Connection {
         }
         Ok(answers)
     }
+}
+
+/// Ends when all of these were said to be done; never if there are none, because nothing is known then.
+async fn all_of(completed: &mut broadcast::Receiver<String>, mut awaited: BTreeSet<String>) {
+    while !awaited.is_empty() {
+        match completed.recv().await {
+            Ok(id) if awaited.remove(&id) && awaited.is_empty() => return,
+            // Who is told too much at once hears the rest by repeating.
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => break,
+        }
+    }
+    pending().await
 }
 
 #[cfg(test)]

@@ -108,6 +108,8 @@ pub struct ConnectionOptions {
     pub call_limit: Duration,
     /// How long a call may take at most that the server goes on with as a task.
     pub task_limit: Duration,
+    /// How long the host waits before it repeats for the first time a request that the server wants repeated; then longer each time.
+    pub repeat_after: Duration,
     /// From which level on the server is to tell what it does; nothing is asked for without one.
     pub log_level: Option<LoggingLevel>,
     /// Where commands are looked up.
@@ -131,6 +133,7 @@ impl Default for ConnectionOptions {
             request_timeout: Duration::from_mins(1),
             call_limit: Duration::from_mins(10),
             task_limit: Duration::from_hours(2),
+            repeat_after: Duration::from_millis(500),
             log_level: None,
             path: PathSource::LoginShell,
         }

@@ -14,7 +14,7 @@ use std::{
 use bytestring::ByteString;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::{mpsc, oneshot},
+    sync::{broadcast, mpsc, oneshot},
 };
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{
@@ -71,7 +71,13 @@ pub(super) struct Wire {
     cache: Cache,
     /// The server's own requests that are being answered.
     asked: Mutex<HashMap<Id, CancellationToken>>,
+    /// What people did at addresses, as the server says that it is done.
+    completed: broadcast::Sender<String>,
 }
+
+/// How many of these wait to be heard at most, and how long the name of one may be.
+const MAX_COMPLETED: usize = 64;
+const MAX_ELICITATION_ID: usize = 1024;
 
 /// The identifiers of requests that rmcp waits for, as they are answered. Ends with the server's output.
 pub(super) type Answered = mpsc::UnboundedReceiver<i64>;
@@ -137,6 +143,7 @@ impl Wire {
             offers,
             cache: Cache::default(),
             asked: Mutex::default(),
+            completed: broadcast::Sender::new(MAX_COMPLETED),
         });
         (wire, answers, lines)
     }
@@ -149,6 +156,11 @@ impl Wire {
     /// Where it tells what happens.
     pub(super) fn events(&self) -> &EventSender {
         &self.events
+    }
+
+    /// The identifiers of what people did at addresses, from now on, as the server says that it is done.
+    pub(super) fn completed(&self) -> broadcast::Receiver<String> {
+        self.completed.subscribe()
     }
 
     /// Answers that may be used again.
@@ -505,6 +517,11 @@ impl Wire {
             uri: String,
         }
         #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct CompleteParams {
+            elicitation_id: String,
+        }
+        #[derive(serde::Deserialize)]
         struct LogParams {
             level: String,
             #[serde(default)]
@@ -532,6 +549,14 @@ impl Wire {
                 let Some(Ok(params)) = params.map(RawJson::to::<UpdatedParams>) else { return };
                 self.cache.forget("resources/read", Some(&serde_json::json!({"uri": params.uri}).into()));
                 self.events.tell(ConnectionEvent::ResourceUpdated { uri: params.uri });
+            }
+            // 2025-11-25 client/elicitation, "Completion Notifications for URL Mode Elicitation".
+            "notifications/elicitation/complete" => {
+                let Some(Ok(params)) = params.map(RawJson::to::<CompleteParams>) else { return };
+                if params.elicitation_id.len() <= MAX_ELICITATION_ID {
+                    // Nobody waits most of the time.
+                    let _heard = self.completed.send(params.elicitation_id);
+                }
             }
             "notifications/message" => {
                 let Some(Ok(params)) = params.map(RawJson::to::<LogParams>) else { return };

@@ -56,6 +56,8 @@ pub struct CallEnd {
     pub payloads: Vec<Payload>,
     /// The result as it was read, if one came.
     pub outcome: Option<CallOutcome>,
+    /// What a program that called hears instead of the reason that the person reads, where that holds what a server wrote for people alone.
+    pub heard: Option<String>,
     /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
     pub routed_in: Option<Duration>,
 }
@@ -76,7 +78,7 @@ impl CallEnd {
                 let said = value.map_or_else(String::new, |it| format!(": {it}"));
                 Err(format!("{} failed{said}", self.record.tool))
             }
-            (CallState::Failed { what, .. }, _) => Err(what.clone()),
+            (CallState::Failed { what, .. }, _) => Err(self.heard.clone().unwrap_or_else(|| what.clone())),
             (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
             (CallState::Cancelled | CallState::Interrupted, _) => {
                 Err(format!("the call of {} was stopped", self.record.tool))
@@ -92,6 +94,8 @@ impl CallEnd {
 struct Stop {
     state: CallState,
     told: Told,
+    /// What a program that called hears, if it is not what the person reads.
+    heard: Option<String>,
     entry: LedgerEntry,
 }
 
@@ -113,6 +117,7 @@ impl Host {
         let end = self.attempt(live, &order, &mut call).await;
         live.with(|it| it.cancels.remove(&call.id));
         call.ended_ms = Some(self.now_ms());
+        let mut heard = None;
         let (payloads, outcome, routed_in) = match end {
             Ok(landed) => {
                 call.state = end_state(&landed.outcome);
@@ -120,7 +125,7 @@ impl Host {
                 (payloads, Some(landed.outcome), Some(landed.routed_in))
             }
             Err(stop) => {
-                (call.state, call.told) = (stop.state, stop.told);
+                (call.state, call.told, heard) = (stop.state, stop.told, stop.heard);
                 self.record(live, Some(&call.id), stop.entry);
                 (Vec::new(), None, None)
             }
@@ -134,7 +139,7 @@ impl Host {
         self.keep_call(live, &call).await;
         live.with(State::forget_view_calls);
         self.tell_view(&call).await;
-        CallEnd { record: call, payloads, outcome, routed_in }
+        CallEnd { record: call, payloads, outcome, heard, routed_in }
     }
 
     /// What a result of an earlier revision would bring the model if the model had called, in a mode (rule H29).
@@ -237,11 +242,11 @@ impl Host {
         // What is asked for is shown while the call runs, and so is its View.
         self.keep_call(live, call).await;
         let sent = Instant::now();
-        let raw = self.send_call(live, order, call, &connection, &selection).await?;
+        let raw = self.send_call(live, order, call, (&server, &connection), &selection).await?;
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing of it reached anybody. Open the wire tab to see it, and report it to the server's authors.".to_owned();
-            Box::new(Stop { state: CallState::Failed { what: sentence(&what), todo }, told: Told::Malformed, entry: LedgerEntry::Failed { what } })
+            Box::new(Stop { state: CallState::Failed { what: sentence(&what), todo }, told: Told::Malformed, heard: None, entry: LedgerEntry::Failed { what } })
         })?;
         self.record(live, Some(&call.id), received(&outcome));
         for defect in wire_defects.into_iter().filter(|it| it.rule.is_none()) {
@@ -294,6 +299,7 @@ impl Host {
             Box::new(Stop {
                 state: CallState::Failed { what: sentence(&what), todo },
                 told: Told::ProtocolError(what),
+                heard: None,
                 entry,
             })
         })
@@ -413,7 +419,7 @@ impl Host {
         live: &Arc<Live>,
         order: &CallOrder,
         call: &CallRecord,
-        connection: &Connection,
+        (server, connection): (&Server, &Connection),
         selection: &Selection,
     ) -> Result<RawJson, Box<Stop>> {
         let (progress, mut reports) = mpsc::channel::<Progress>(16);
@@ -435,7 +441,7 @@ impl Host {
                 }
             }
         };
-        answer.map_err(|error| match error {
+        answer.map_err(|error| match server.without_secrets(error) {
             CallError::Server { code, message, .. } => {
                 let what = format!("The server refused the call: {message} ({code}).");
                 let todo =
@@ -443,6 +449,7 @@ impl Host {
                 Box::new(Stop {
                     state: CallState::Failed { what, todo },
                     told: Told::ProtocolError(message.clone()),
+                    heard: None,
                     entry: LedgerEntry::Rejected { code, message },
                 })
             }
@@ -526,6 +533,7 @@ fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
             Err(Box::new(Stop {
                 state: CallState::Failed { what: sentence(&what), todo },
                 told: Told::BadArguments(problems),
+                heard: None,
                 entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
             }))
         }
@@ -538,25 +546,29 @@ fn unknown_tool(order: &CallOrder) -> Box<Stop> {
     Box::new(Stop {
         state: CallState::Failed { what: sentence(&what), todo },
         told: Told::UnknownTool,
+        heard: None,
         entry: LedgerEntry::Failed { what },
     })
 }
 
+/// A call that the server gave no answer to. The person reads all that is known, the caller only what the host itself says of it: stderr
+/// and pages that a proxy wrote are for people.
 fn failed(error: &CallError) -> Box<Stop> {
-    let what = error.to_string();
+    let (what, heard) = (error.to_string(), error.in_short());
     Box::new(Stop {
         state: CallState::Failed { what: sentence(&what), todo: error.todo().to_owned() },
-        told: Told::ProtocolError(what.clone()),
+        told: Told::ProtocolError(heard.clone()),
+        heard: Some(sentence(&heard)),
         entry: LedgerEntry::Failed { what },
     })
 }
 
 fn cancelled() -> Box<Stop> {
     let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };
-    Box::new(Stop { state: CallState::Cancelled, told: Told::State, entry })
+    Box::new(Stop { state: CallState::Cancelled, told: Told::State, heard: None, entry })
 }
 
 fn refused(answer: &str) -> Box<Stop> {
     let entry = LedgerEntry::Approved { answer: answer.to_owned() };
-    Box::new(Stop { state: CallState::Refused, told: Told::State, entry })
+    Box::new(Stop { state: CallState::Refused, told: Told::State, heard: None, entry })
 }

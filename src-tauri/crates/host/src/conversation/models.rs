@@ -1,4 +1,5 @@
-//! The models that can be chosen. Keys stay in the store's file of secrets and are read only to send a request.
+//! The models that can be chosen. Keys stay among the store's secrets and are read only to send a request, never on a thread that others
+//! need: a keyring may ask the person first.
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -110,8 +111,8 @@ impl Host {
         };
         self.store().refusing().put_model(row).await?;
         if let Some(key) = &new.key {
-            let key = Some(key.trim()).filter(|it| !it.is_empty());
-            self.store().secrets().set(&secret_name(&id), key)?;
+            let key = Some(key.trim()).filter(|it| !it.is_empty()).map(str::to_owned);
+            self.keep_secrets(vec![(secret_name(&id), key)]).await?;
         }
         let entry = ModelEntry {
             has_key: self.store().secrets().has(&secret_name(&id)),
@@ -137,17 +138,16 @@ impl Host {
     /// Removes a model and its key.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The disk refuses, or the keyring does not forget the key; then the model is gone all the same.
     pub async fn remove_model(&self, id: &str) -> Result<(), HostError> {
         self.store().refusing().delete_model(id).await?;
-        self.store().secrets().set(&secret_name(id), None)?;
         lock(&self.0.models).0.retain(|it| it.id != id || it.is_demo);
         self.tell(HostEvent::Models(self.models()));
-        Ok(())
+        self.keep_secrets(vec![(secret_name(id), None)]).await
     }
 
     /// A model with its key, ready to be asked.
-    pub(super) fn model_spec(&self, id: &str) -> Result<ModelSpec, HostError> {
+    pub(super) async fn model_spec(&self, id: &str) -> Result<ModelSpec, HostError> {
         let entry = self.models().into_iter().find(|it| it.id == id).ok_or_else(|| {
             HostError::new(
                 "The model of this conversation was removed.",
@@ -158,7 +158,9 @@ impl Host {
         let endpoint = if entry.is_demo {
             Endpoint::Demo
         } else {
-            let key = self.store().secrets().get(&secret_name(id)).map(|it| Secret::new(&it));
+            let (host, name) = (self.clone(), secret_name(id));
+            let read = tokio::task::spawn_blocking(move || host.store().secrets().get(&name)).await;
+            let key = read.ok().flatten().map(|it| Secret::new(&it));
             Endpoint::Http { base_url: read_address(&entry.base_url)?, key }
         };
         Ok(ModelSpec {

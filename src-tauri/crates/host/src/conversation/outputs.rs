@@ -447,7 +447,8 @@ impl Host {
         };
         let server = self.server(&call.server_id).ok_or_else(|| HostError::unknown("server"))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
-        let raw = connection.read_resource(uri).await.map_err(|error| refused(error.to_string()))?;
+        let read = connection.read_resource(uri).await;
+        let raw = read.map_err(|error| refused(server.without_secrets(error).to_string()))?;
         let blocks = contents(&raw).map_err(|error| refused(error.to_string()))?;
         let payload = RawJson::of(&blocks).map_err(|error| refused(error.to_string()))?;
         let handle = self.keep_payload(&live, call_id, None, &format!("the resource {uri}"), &payload);

@@ -62,8 +62,8 @@ impl Host {
         typed: &str,
         others: &BTreeMap<String, String>,
     ) -> Result<Completion, HostError> {
-        let (_, connection) = self.connected(server_id)?;
-        complete(&connection, Completing::Prompt(prompt), argument, typed, others).await
+        let (server, connection) = self.connected(server_id)?;
+        complete((&server, &connection), Completing::Prompt(prompt), argument, typed, others).await
     }
 
     /// Fetches a prompt's messages, for the user to read before anything is sent.
@@ -84,8 +84,8 @@ impl Host {
                 "Check what you filled in, and try again.",
             )
         };
-        let raw =
-            connection.get_prompt(name, &arguments).await.map_err(|error| refused(error.to_string()))?;
+        let got = connection.get_prompt(name, &arguments).await;
+        let raw = got.map_err(|error| refused(server.without_secrets(error).to_string()))?;
         let (description, messages) = messages_of(&raw).map_err(|error| refused(error.to_string()))?;
         let what = BroughtKind::Prompt { name: name.to_owned(), arguments };
         self.shelve(&server, what, description, messages).map_err(|error| refused(error.to_string()))
@@ -110,12 +110,12 @@ async fn prompts_of(server: &Server) -> Result<Vec<Prompt>, String> {
     if !connection.greeting().has_capability("prompts") {
         return Ok(Vec::new());
     }
-    connection.list_prompts().await.map_err(|error| error.to_string())
+    connection.list_prompts().await.map_err(|error| server.without_secrets(error).to_string())
 }
 
 /// Asks for suggestions, unless the server says that it has none.
 pub(super) async fn complete(
-    connection: &Connection,
+    (server, connection): (&Server, &Connection),
     of: Completing<'_>,
     argument: &str,
     typed: &str,
@@ -126,7 +126,7 @@ pub(super) async fn complete(
     }
     connection.complete(of, argument, typed, others).await.map_err(|error| {
         HostError::new(
-            format!("The server suggests nothing for {argument}: {error}."),
+            format!("The server suggests nothing for {argument}: {}.", server.without_secrets(error)),
             "What you typed is as it was.",
             "Go on typing.",
         )

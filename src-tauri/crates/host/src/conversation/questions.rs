@@ -190,9 +190,13 @@ impl Host {
     /// # Errors
     /// The question is gone, or what was filled in does not fit what the server wants; nothing is sent then.
     pub fn answer_question(&self, id: &str, answer: QuestionAnswer) -> Result<(), HostError> {
-        let mut questions = lock(&self.0.questions);
-        let waiting = questions.0.get(id).ok_or_else(|| HostError::unknown("question"))?;
-        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&waiting.record.asked, &answer) {
+        let (asked, schema) = {
+            let questions = lock(&self.0.questions);
+            let waiting = questions.0.get(id).ok_or_else(|| HostError::unknown("question"))?;
+            (waiting.record.asked.clone(), waiting.schema.clone())
+        };
+        // A program that starts and a schema that somebody else wrote take their time, and no other question may wait for them.
+        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&asked, &answer) {
             // The yes to an address opens it, so that no caller can say yes without.
             (self.surroundings().open)(url).map_err(|why| {
                 HostError::new(
@@ -206,10 +210,11 @@ impl Host {
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,
             QuestionAnswer::Accept(content) => {
-                Elicited::Accept { content: filled(waiting.schema.as_ref(), content)? }
+                Elicited::Accept { content: filled(schema.as_ref(), content)? }
             }
         };
-        if let Some(waiting) = questions.0.remove(id) {
+        let waiting = lock(&self.0.questions).0.remove(id);
+        if let Some(waiting) = waiting {
             // A server that took its question back in this moment is told nothing.
             let _gone = waiting.answer.send(elicited);
         }

@@ -57,7 +57,7 @@ impl Host {
         let (server, connection) = self.connected(server_id)?;
         let refused = |error: CallError| {
             HostError::new(
-                format!("{} could not list its resources: {error}.", server.name),
+                format!("{} could not list its resources: {}.", server.name, server.without_secrets(error)),
                 "Nothing was read.",
                 "Try again, or look at the wire tab.",
             )
@@ -100,8 +100,8 @@ impl Host {
         typed: &str,
         others: &BTreeMap<String, String>,
     ) -> Result<Completion, HostError> {
-        let (_, connection) = self.connected(server_id)?;
-        complete(&connection, Completing::Resource(template), variable, typed, others).await
+        let (server, connection) = self.connected(server_id)?;
+        complete((&server, &connection), Completing::Resource(template), variable, typed, others).await
     }
 
     /// Reads a resource because the user asked, for them to look at. The model does not have it by this.
@@ -117,7 +117,8 @@ impl Host {
                 "Check the server and try again.",
             )
         };
-        let raw = connection.read_resource(uri).await.map_err(|error| refused(error.to_string()))?;
+        let read = connection.read_resource(uri).await;
+        let raw = read.map_err(|error| refused(server.without_secrets(error).to_string()))?;
         let blocks = contents(&raw).map_err(|error| refused(error.to_string()))?;
         let what = BroughtKind::Resource { uri: uri.to_owned() };
         self.shelve(&server, what, None, vec![(false, blocks)]).map_err(|error| refused(error.to_string()))
@@ -157,7 +158,11 @@ impl Host {
         let asked = if wanted { connection.subscribe(uri).await } else { connection.unsubscribe(uri).await };
         asked.map_err(|error| {
             HostError::new(
-                format!("{} does not change what it tells about {uri}: {error}.", server.name),
+                format!(
+                    "{} does not change what it tells about {uri}: {}.",
+                    server.name,
+                    server.without_secrets(error)
+                ),
                 "Nothing was changed.",
                 "Read it again when you want to know.",
             )
@@ -173,16 +178,17 @@ impl Host {
     }
 
     /// Asks a server that came back to tell again what it told before. Returns at once.
-    pub(super) fn subscribe_anew(&self, server: &Server, connection: &Connection) {
+    pub(super) fn subscribe_anew(&self, server: &Arc<Server>, connection: &Connection) {
         let wanted = lock(&self.0.subscriptions).get(&server.id).cloned().unwrap_or_default();
         if wanted.is_empty() || !tells_of_changes(connection) {
             return;
         }
-        let (host, id, connection) = (self.clone(), server.id.clone(), connection.clone());
+        let (host, server, connection) = (self.clone(), Arc::clone(server), connection.clone());
         tokio::spawn(async move {
             for uri in wanted {
                 if let Err(error) = connection.subscribe(&uri).await {
-                    host.remark(&id, "resources", format!("changes of {uri} are not told any more: {error}"));
+                    let text = format!("changes of {uri} are not told any more: {error}");
+                    host.remark(&server.id, "resources", server.scrubbed(text));
                 }
             }
         });

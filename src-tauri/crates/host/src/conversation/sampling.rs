@@ -99,7 +99,7 @@ impl Host {
         if let Err(why) = self.count_sample(&behind.call_id) {
             return refused(why);
         }
-        let (spec, encoded, shown) = match self.prepare(&wanted, &behind) {
+        let (spec, encoded, shown) = match self.prepare(&wanted, &behind).await {
             Ok(prepared) => prepared,
             Err(why) => return Answer::Failed { why },
         };
@@ -174,13 +174,13 @@ impl Host {
     }
 
     /// Writes the request as it would be sent, so that what is allowed is what goes.
-    fn prepare(
+    async fn prepare(
         &self,
         wanted: &Wanted,
         behind: &Behind,
     ) -> Result<(ModelSpec, Encoded, SampleRequest), String> {
         let model_id = behind.live.with(|it| it.row.model_id.clone());
-        let spec = self.model_spec(&model_id).map_err(|error| error.what)?;
+        let spec = self.model_spec(&model_id).await.map_err(|error| error.what)?;
         let spec = ModelSpec { max_output_tokens: Some(wanted.max_tokens), ..spec };
         let (turn, fitted) = fit(wanted.turn(), &spec);
         if !fitted.fits || !fitted.cuts.is_empty() {

@@ -81,14 +81,14 @@ impl Facts {
 impl Server {
     /// The open line and the extensions that were negotiated on it.
     pub(super) fn connection(&self) -> Result<(Connection, Extensions), CallError> {
-        let connection = self.supervisor.connection()?;
+        let connection = self.supervisor.connection().map_err(|error| self.without_secrets(error))?;
         let extensions = self.facts().extensions.clone();
         Ok((connection, extensions))
     }
 
     /// Waits until the server is connected and listed, or cannot be.
     pub(super) async fn ready(&self) -> Result<Connection, CallError> {
-        self.supervisor.ready().await
+        self.supervisor.ready().await.map_err(|error| self.without_secrets(error))
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
@@ -145,8 +145,13 @@ impl Server {
     }
 
     /// A text of the server without the secrets that it was started with.
-    fn scrubbed(&self, text: String) -> String {
+    pub(super) fn scrubbed(&self, text: String) -> String {
         super::lock(&self.hidden).scrub(text)
+    }
+
+    /// An error of the server without them.
+    pub(super) fn without_secrets(&self, error: CallError) -> CallError {
+        error.rewritten(|it| self.scrubbed(it))
     }
 
     fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
@@ -246,8 +251,9 @@ impl Host {
             facts.row.era = era;
             changed.then(|| facts.row.clone())
         };
+        // A server that was changed or removed meanwhile has a row of its own, or none.
         if let Some(row) = changed {
-            self.keep_writing(self.store().put_server(row));
+            self.keep_writing(self.store().put_server_era(row.id, row.spec, row.era));
         }
         self.list_tools(server, connection).await;
         self.subscribe_anew(server, connection);
@@ -280,7 +286,8 @@ impl Host {
             }
             Err(error) => {
                 // A server without tools answers that it does not know the method; it is still a server.
-                let what = format!("{} could not list its tools: {error}", server.name);
+                let what =
+                    format!("{} could not list its tools: {}", server.name, server.without_secrets(error));
                 self.remark(&server.id, "tools/list", what);
                 let mut facts = server.facts();
                 facts.tools.clear();
@@ -489,7 +496,8 @@ impl Host {
     /// It is not connected, does not answer, or speaks a revision that has no such request.
     pub async fn ping(&self, id: &str) -> Result<(), CallError> {
         let unknown = || CallError::NotConnected { state: "there is no such server".to_owned() };
-        self.server(id).ok_or_else(unknown)?.connection()?.0.ping().await
+        let server = self.server(id).ok_or_else(unknown)?;
+        server.connection()?.0.ping().await.map_err(|error| server.without_secrets(error))
     }
 
     /// Ends a server's process and starts it again.

@@ -86,13 +86,17 @@ impl Host {
         if old.roots != new.roots {
             connection.tell_roots_changed();
         }
+        // A server of the handshake era has no word for silence.
+        if old.log_level.is_some() && new.log_level.is_none() && connection.must_be_told_the_level() {
+            return self.relaunch(server).await;
+        }
         if old.log_level != new.log_level
             && let Err(error) = connection.set_log_level(new.log_level).await
         {
             self.remark(
                 &server.id,
                 "logging/setLevel",
-                format!("the server does not take the level: {error}"),
+                format!("the server does not take the level: {}", server.without_secrets(error)),
             );
         }
     }

@@ -294,7 +294,8 @@ impl Host {
         cancel: &CancellationToken,
     ) -> Result<Vec<ModelCall>, TurnFailure> {
         let model_id = live.with(|it| it.row.model_id.clone());
-        let spec = self.model_spec(&model_id).map_err(|it| TurnFailure::of_host(it, FailureKind::Request))?;
+        let spec =
+            self.model_spec(&model_id).await.map_err(|it| TurnFailure::of_host(it, FailureKind::Request))?;
         let encoded = self.encode(live, offer, choice, &spec).await?;
         let record = self.keep_exchange(live, &spec, &encoded, None).await?;
         let body = ItemBody::Assistant(Answer {

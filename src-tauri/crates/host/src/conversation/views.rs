@@ -199,8 +199,8 @@ impl Host {
         let server =
             self.server(&call.server_id).ok_or_else(|| refused("its server was removed".to_owned()))?;
         let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
-        let raw =
-            connection.read_resource(&view.resource_uri).await.map_err(|error| refused(error.to_string()))?;
+        let read = connection.read_resource(&view.resource_uri).await;
+        let raw = read.map_err(|error| refused(server.without_secrets(error).to_string()))?;
         let handle =
             self.keep_payload(live, &call.id, None, &format!("the document {}", view.resource_uri), &raw);
         self.change_call(live, &call.id, |call| {
@@ -314,14 +314,14 @@ impl Host {
             ViewRequest::ListTools => Ok(projection::tools_list(tools)),
             ViewRequest::ReadResource { uri } => {
                 let connection = self.connection_for_view(call)?;
-                connection.read_resource(&uri).await.map_err(|error| unreachable_server(&error.to_string()))
+                connection.read_resource(&uri).await.map_err(|error| unreachable_server(&error.in_short()))
             }
             ViewRequest::ListResources { .. } => {
                 let connection = self.connection_for_view(call)?;
                 let pages = connection
                     .list_resources()
                     .await
-                    .map_err(|error| unreachable_server(&error.to_string()))?;
+                    .map_err(|error| unreachable_server(&error.in_short()))?;
                 Ok(all_resources(&pages))
             }
             ViewRequest::ListResourceTemplates { .. } | ViewRequest::ListPrompts { .. } => {
@@ -363,7 +363,7 @@ impl Host {
 
     fn connection_for_view(&self, call: &CallRecord) -> Result<crate::connection::Connection, ErrorObject> {
         let server = self.server(&call.server_id).ok_or_else(|| unreachable_server("it was removed"))?;
-        server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.to_string()))
+        server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.in_short()))
     }
 
     async fn call_for_view(
@@ -384,7 +384,9 @@ impl Host {
         let end = self.run_call(live, order).await;
         match (&end.record.state, self.view_result(&end.record).await) {
             (CallState::Done | CallState::ToolError, Some(result)) => Ok(result),
-            (CallState::Failed { what, .. }, _) => Err(unreachable_server(what)),
+            (CallState::Failed { what, .. }, _) => {
+                Err(unreachable_server(end.heard.as_ref().unwrap_or(what)))
+            }
             (CallState::Refused, _) => Err(ErrorObject::new(-32000, "the user did not allow this call")),
             (state, _) => Err(ErrorObject::new(-32000, format!("the call ended as {}", state.word()))),
         }

@@ -73,6 +73,12 @@ pub enum StoreError {
         /// What SQLite said.
         detail: String,
     },
+    /// The keyring has a secret still that it was to forget.
+    #[error("the keyring did not forget a secret: {why}")]
+    NotForgotten {
+        /// What it says.
+        why: String,
+    },
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
@@ -97,6 +103,7 @@ impl StoreError {
             Self::Disk { kept: false, .. } => {
                 "What was stored before is untouched; this one change was not made."
             }
+            Self::NotForgotten { .. } => "The secret is where it was, and nobody else has it.",
             Self::InUse { .. } | Self::Newer { .. } => "Nothing was changed.",
             Self::Gone | Self::Unfit { .. } => "Everything else is stored as usual.",
             Self::Closed => "Everything that was confirmed before is on disk.",
@@ -109,6 +116,7 @@ impl StoreError {
             Self::Disk { trouble, .. } => trouble.todo(),
             Self::InUse { .. } => "Use the copy that is already open, or close it and start this one again.",
             Self::Newer { .. } => "Start the newer Usher, or choose another data folder.",
+            Self::NotForgotten { .. } => "Unlock the keyring and try again.",
             Self::Gone => "Nothing; start a new conversation if the text is still needed.",
             Self::Unfit { .. } => "Please report this: it is a defect of Usher.",
             Self::Closed => "Start Usher again.",

@@ -154,7 +154,7 @@ impl Secrets {
     /// Keeps a secret, or forgets it. In the keyring or on disk when this returns.
     ///
     /// # Errors
-    /// The file cannot be written; the secret is as it was.
+    /// The file cannot be written, or the keyring does not forget the secret; it is as it was.
     pub fn set(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
         let (account, was_there) = {
             let held = self.held();
@@ -173,6 +173,12 @@ impl Secrets {
         let mut held = self.held();
         if let Some(outcome) = outcome {
             held.trouble = outcome.err();
+            // Without its name nobody could ever take it out of the keyring.
+            if value.is_none()
+                && let Some(why) = &held.trouble
+            {
+                return Err(StoreError::NotForgotten { why: why.clone() });
+            }
         }
         let mut changed = held.kept.clone();
         changed.values.remove(name);
@@ -382,6 +388,21 @@ mod tests {
         again.set("key", Some("w")).unwrap();
         assert_eq!((again.kept().in_keyring, again.kept().trouble), (1, None));
         assert!(!on_disk(dir.path()).contains("\"w\""));
+    }
+
+    #[test]
+    fn what_a_keyring_does_not_forget_is_not_said_to_be_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let ring = Arc::new(Ring::default());
+        let secrets = open(dir.path(), &ring);
+        secrets.set("key", Some("v")).unwrap();
+        *ring.gone.lock().unwrap() = true;
+        let why = "it is locked".to_owned();
+        assert_eq!(secrets.set("key", None), Err(StoreError::NotForgotten { why }));
+        assert!(secrets.has("key") && open(dir.path(), &ring).has("key"));
+        *ring.gone.lock().unwrap() = false;
+        secrets.set("key", None).unwrap();
+        assert!(ring.entries.lock().unwrap().is_empty() && !secrets.has("key"));
     }
 
     #[test]

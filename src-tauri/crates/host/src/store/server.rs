@@ -44,6 +44,21 @@ impl Store {
         })
     }
 
+    /// Remembers what was found out about the revision of a server, unless it is reached in another way by now.
+    pub fn put_server_era(
+        &self,
+        id: impl Into<String>,
+        spec: impl Into<String>,
+        era: Option<String>,
+    ) -> Written {
+        let (id, spec) = (id.into(), spec.into());
+        self.write(move |connection| {
+            connection
+                .execute("UPDATE server SET era = ?3 WHERE id = ?1 AND spec = ?2", params![id, spec, era])
+                .map(drop)
+        })
+    }
+
     /// Removes a server with what was approved and chosen for it.
     pub fn delete_server(&self, id: impl Into<String>) -> Written {
         let id = id.into();

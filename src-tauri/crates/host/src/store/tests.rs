@@ -145,6 +145,14 @@ async fn servers_approvals_and_policies_come_back_and_go_together() {
         ]
     );
     assert_eq!(store.legacy_policies().await.unwrap(), [policy]);
+    // What was found out about one way to reach a server does not change another, nor bring back a server that is gone.
+    let other = ServerRow { spec: "{\"a\":1}".into(), era: None, ..row("r", 1) };
+    store.put_server(other.clone()).await.unwrap();
+    store.put_server_era("r", "{}", Some("old".into())).await.unwrap();
+    store.put_server_era("gone", "{}", Some("old".into())).await.unwrap();
+    assert_eq!(store.servers().await.unwrap(), [other.clone(), row("s", 2)]);
+    store.put_server_era("r", other.spec, Some("new".into())).await.unwrap();
+    assert_eq!(store.servers().await.unwrap()[0].era.as_deref(), Some("new"));
     store.delete_approval("s", Some("t".into())).await.unwrap();
     assert_eq!(store.approvals().await.unwrap().len(), 2);
     store.delete_server("s").await.unwrap();

@@ -40,7 +40,7 @@ pub enum AuthorizationError {
     },
     /// The client that was given for this server belongs to another authorization server.
     #[error(
-        "the server now signs in at {issuer}, but the client identifier in its settings is for {expected}"
+        "the server now signs in at {issuer}, but the client identifier that was given for it is for {expected}"
     )]
     OtherIssuer {
         /// The authorization server now.
@@ -110,19 +110,23 @@ impl AuthorizationError {
             Self::Undiscovered { .. } => {
                 "Check the server's address. If it takes a key instead of a sign-in, give the key as a header in its settings."
             }
-            Self::NoPkce { .. } | Self::UnsafeEndpoint { .. } | Self::BadAnswer { .. } => {
+            Self::NoPkce { .. } | Self::UnsafeEndpoint { .. } => {
                 "Nothing was sent to it that is secret. Report this to the server's authors."
             }
+            // The token endpoint has had a code or a refresh token by then.
+            Self::BadAnswer { .. } => {
+                "Nothing that it answered is used. Connect again to sign in; if it happens again, report it to the server's authors."
+            }
             Self::NotRegistered { .. } => {
-                "Register Usher at the authorization server yourself, and give the client identifier in the server's settings."
+                "Usher registers by itself or not at all. If the server also takes a key, give the key as a header in its settings; otherwise ask whoever runs it to let clients register."
             }
             Self::OtherIssuer { .. } => {
-                "Nothing was sent. If the server really moved, give the client identifier for the new place in its settings."
+                "Nothing was sent. If the server really moved, it cannot be used with this client identifier any more."
             }
             Self::Declined | Self::TimedOut { .. } => "Nothing was changed. Connect again to sign in.",
             Self::NotOpened { .. } => "Check that this computer has a default browser, then connect again.",
             Self::NoWayBack { .. } => {
-                "Close the program that holds the port, or take the port out of the server's settings."
+                "Look for what keeps programs from opening a port on this computer, then connect again."
             }
             Self::Refused { .. } => "Connect again to sign in, perhaps with another account.",
             Self::WrongIssuer { .. } => {

@@ -168,6 +168,9 @@ pub(super) async fn sign_in(
         events.sign_in("The sign-in was renewed.".to_owned());
         return Ok(());
     }
+    if inner.settings.begins_none {
+        return Err(AuthorizationError::Declined);
+    }
     let mut scopes = match same {
         Some(current) => current.tokens.asked.clone(),
         None => {

@@ -409,6 +409,42 @@ async fn a_token_at_its_end_is_renewed_once_for_all_who_need_it() {
 }
 
 #[tokio::test]
+async fn whoever_signs_out_can_sign_in_again_where_the_server_still_refused() {
+    let world = World::new(Person::default()).await;
+    world.place.script().worthless = true;
+    let authorization = world.authorization();
+    for _ in 0..2 {
+        let Err(ConnectError::NotAuthorized(error)) = world.open(&authorization).await.0 else {
+            panic!("it was let in");
+        };
+        assert_eq!(error, AuthorizationError::StillRefused { scopes: Vec::new() });
+        assert_eq!(world.person.visits(), 1, "the browser is not opened over and over");
+    }
+    authorization.sign_out().await.unwrap();
+    world.place.script().worthless = false;
+    world.open(&authorization).await.0.unwrap();
+    assert_eq!(world.person.visits(), 2);
+}
+
+#[tokio::test]
+async fn where_no_sign_in_is_to_begin_one_that_there_is_is_renewed_and_kept() {
+    let mut world = World::new(Person::default()).await;
+    world.settings.begins_none = true;
+    assert_eq!(world.refused().await, AuthorizationError::Declined);
+    assert_eq!(world.place.seen("POST /one/register").len(), 0);
+    world.settings.begins_none = false;
+    world.connect().await;
+    world.place.script().tokens.clear();
+    world.settings.begins_none = true;
+    // A refresh token is good once. Were the new one lost, the person would have to sign in again.
+    world.connect().await;
+    world.place.script().tokens.clear();
+    world.settings.begins_none = false;
+    world.connect().await;
+    assert_eq!(world.person.visits(), 1);
+}
+
+#[tokio::test]
 async fn a_server_that_wants_more_gets_it_beside_what_it_had() {
     let mut world = World::new(Person::default()).await;
     world.settings.scopes = vec!["read".to_owned()];

@@ -9,7 +9,7 @@ use super::*;
 fn offers() -> (ConnectionOptions, mpsc::Receiver<Question>) {
     let (questions, asked) = mpsc::channel(4);
     let offers = Offers { forms: true, urls: true, questions: Some(questions), ..Offers::default() };
-    (ConnectionOptions { offers, ..patient() }, asked)
+    (ConnectionOptions { offers, repeat_after: Duration::from_millis(1), ..patient() }, asked)
 }
 
 fn accept(content: Value) -> Answer {
@@ -130,14 +130,19 @@ async fn a_server_of_the_handshake_era_asks_by_itself() {
     taken_back.withdrawn().await;
 }
 
+const VISIT_FIRST: &str = r#"{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://example.com/in","message":"Sign in first"}]}}"#;
+
 #[tokio::test]
 async fn an_address_that_must_be_visited_first_is_asked_for() {
     let (options, mut asked) = offers();
     let options = ConnectionOptions { newest: Revision::V2025_11_25, ..options };
     let server = script(|mut far| async move {
         far.shake("2025-11-25").await;
-        let (id, ..) = far.request().await.unwrap();
-        far.refuse(&id, r#"{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://example.com/in","message":"Sign in first"}]}}"#).await;
+        // This one never says that the person was there.
+        for _ in 0..3 {
+            let (id, ..) = far.request().await.unwrap();
+            far.refuse(&id, VISIT_FIRST).await;
+        }
         let (id, ..) = far.request().await.unwrap();
         far.answer(&id, r#"{"content":[]}"#).await;
         far.read().await;
@@ -153,6 +158,77 @@ async fn an_address_that_must_be_visited_first_is_asked_for() {
     let request = call("t", "{}");
     let (result, ()) = tokio::join!(connection.call(&request, CallOptions::default()), person);
     assert!(result.is_ok());
+    assert!(asked.try_recv().is_err(), "nobody is sent to the same place twice");
+}
+
+#[tokio::test]
+async fn a_visit_is_waited_for_until_the_server_says_that_it_is_done() {
+    let (options, mut asked) = offers();
+    let long = Duration::from_hours(1);
+    let options = ConnectionOptions { newest: Revision::V2025_11_25, repeat_after: long, ..options };
+    let (agreed, has_agreed) = oneshot::channel();
+    let (waits, is_waiting) = oneshot::channel();
+    let server = script(|mut far| async move {
+        far.shake("2025-11-25").await;
+        let (id, ..) = far.request().await.unwrap();
+        far.refuse(&id, VISIT_FIRST).await;
+        has_agreed.await.unwrap();
+        for done in ["other", "e1"] {
+            let params = format!(r#"{{"elicitationId":"{done}"}}"#);
+            far.write(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{params}}}"#
+            ))
+            .await;
+        }
+        let (id, ..) = far.request().await.unwrap();
+        far.answer(&id, r#"{"content":[]}"#).await;
+        let (id, ..) = far.request().await.unwrap();
+        far.refuse(&id, VISIT_FIRST).await;
+        is_waiting.await.unwrap();
+    });
+    let (connection, _events) = open([server], &options).await;
+    let connection = connection.unwrap();
+    let request = call("t", "{}");
+    let person = async {
+        let question = asked.recv().await.unwrap();
+        question.answer(Answer::Elicited(Elicited::Accept { content: None }));
+        agreed.send(()).unwrap();
+    };
+    let (result, ()) = tokio::join!(connection.call(&request, CallOptions::default()), person);
+    assert!(result.is_ok());
+    // The wait ends with the server as well.
+    let person = async {
+        let question = asked.recv().await.unwrap();
+        question.answer(Answer::Elicited(Elicited::Accept { content: None }));
+        waits.send(()).unwrap();
+    };
+    let (result, ()) = tokio::join!(connection.call(&request, CallOptions::default()), person);
+    assert!(matches!(result, Err(CallError::Closed { .. })), "{result:?}");
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_server_that_is_not_ready_may_stop() {
+    let (options, _asked) = offers();
+    let options = ConnectionOptions { repeat_after: Duration::from_hours(1), ..options };
+    let (refused, is_refused) = oneshot::channel();
+    let server = script(|mut far| async move {
+        far.greet(&["2026-07-28"]).await;
+        let (id, ..) = far.request().await.unwrap();
+        far.answer(&id, r#"{"resultType":"input_required","requestState":"later"}"#).await;
+        refused.send(()).unwrap();
+        assert!(far.request().await.is_none(), "it was asked again at once");
+    });
+    let (connection, _events) = open([server], &options).await;
+    let connection = connection.unwrap();
+    let cancel = CancellationToken::new();
+    let stopping = async {
+        is_refused.await.unwrap();
+        cancel.cancel();
+    };
+    let (request, given) =
+        (call("t", "{}"), CallOptions { cancel: cancel.clone(), ..CallOptions::default() });
+    let (result, ()) = tokio::join!(connection.call(&request, given), stopping);
+    assert_eq!(result.unwrap_err(), CallError::Cancelled);
 }
 
 #[tokio::test]

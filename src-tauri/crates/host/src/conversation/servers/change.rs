@@ -5,7 +5,7 @@ use usher_protocol::Revision;
 use super::{Server, StoredLaunch, StoredSpec, launch::secret_name, read_spec};
 use crate::{
     configuration,
-    conversation::{Host, HostError, lock},
+    conversation::{Host, HostError},
     store::ServerRow,
 };
 
@@ -94,11 +94,18 @@ impl Host {
     /// Forgets what was kept for a server that is gone. What cannot be forgotten is never used again, so that a failure is only logged.
     pub(super) async fn forget_secrets(&self, gone: &Server) {
         let spec = gone.facts().spec.clone();
+        // Before the secrets go, because its address may hold one.
+        let authorization = match self.authorization_of(gone, &spec).await {
+            Ok(authorization) => authorization,
+            Err(it) => {
+                tracing::warn!(what = it.what, "the sign-in at a removed server is left");
+                None
+            }
+        };
         let names = spec.launch.secret_names(&gone.id);
         if let Err(error) = self.keep_secrets(names.into_iter().map(|it| (it, None)).collect()).await {
             tracing::warn!(%error, "secrets of a removed server are left");
         }
-        let authorization = lock(&gone.standing).authorization();
         let shares = |it: &StoredLaunch| match (it, &spec.launch) {
             (StoredLaunch::Http { url, .. }, StoredLaunch::Http { url: gone, .. }) => url == gone,
             (StoredLaunch::Http { .. } | StoredLaunch::Stdio { .. }, _) => false,
@@ -111,7 +118,10 @@ impl Host {
         }
     }
 
-    pub(super) async fn keep_secrets(&self, all: Vec<(String, Option<String>)>) -> Result<(), HostError> {
+    pub(in crate::conversation) async fn keep_secrets(
+        &self,
+        all: Vec<(String, Option<String>)>,
+    ) -> Result<(), HostError> {
         if all.is_empty() {
             return Ok(());
         }

@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
+
 use super::{StoredLaunch, StoredPair, StoredSpec};
 use crate::{
     configuration::{self, Configuration, Configured, Input, Launch, Program},
@@ -43,6 +45,8 @@ pub struct KnownList {
 pub struct ListReview {
     /// Where it comes from, for people.
     pub source: String,
+    /// Names the very text that was read, so that nothing else is taken over with the person's yes to this.
+    pub digest: String,
     /// The servers, in the list's order.
     pub servers: Vec<ReviewedServer>,
     /// What the person has to say, each with the names of the servers that need it.
@@ -96,7 +100,7 @@ impl Host {
     /// # Errors
     /// The list cannot be read.
     pub async fn review_list(&self, source: &ListSource) -> Result<ListReview, HostError> {
-        let list = list(source.clone()).await?;
+        let (list, digest) = list(source.clone()).await?;
         let env = (self.surroundings().env)();
         let names: Vec<String> = self.all_servers().values().map(|it| it.name.clone()).collect();
         let mut inputs: Vec<(Input, Vec<String>)> =
@@ -135,22 +139,30 @@ impl Host {
             });
         }
         inputs.retain(|it| !it.1.is_empty());
-        Ok(ListReview { source: named(source), servers, inputs, skipped: list.skipped })
+        Ok(ListReview { source: named(source), digest, servers, inputs, skipped: list.skipped })
     }
 
-    /// Keeps servers of a list, with what the person said for its inputs, by their ids. Nothing starts that is not to run. Answers the
-    /// servers' ids.
+    /// Keeps servers of a list, with what the person said for its inputs, by their ids. Nothing starts that is not to run. `reviewed` is
+    /// the digest of the review that the person saw. Answers the servers' ids.
     ///
     /// # Errors
-    /// The list cannot be read or has no such server, a name is taken, or the disk refuses. What is refused is refused before anything
+    /// The list cannot be read, is not the one that was reviewed, or has no such server, a name is taken, or the disk refuses. What is refused is refused before anything
     /// is kept; only a disk that fails in between can leave a part.
     pub async fn import_servers(
         &self,
         source: &ListSource,
+        reviewed: &str,
         chosen: &[ListChoice],
         inputs: &BTreeMap<String, String>,
     ) -> Result<Vec<String>, HostError> {
-        let list = list(source.clone()).await?;
+        let (list, digest) = list(source.clone()).await?;
+        if digest != reviewed {
+            return Err(HostError::new(
+                format!("{} changed since it was shown.", named(source)),
+                "Nothing was imported.",
+                "Review it again.",
+            ));
+        }
         let mut taken: Vec<String> = self.all_servers().values().map(|it| it.name.clone()).collect();
         let mut found = Vec::new();
         for choice in chosen {
@@ -178,7 +190,11 @@ impl Host {
         };
         let mut ids = Vec::new();
         for (server, name, enabled) in found {
-            let spec = StoredSpec { folder: folder.clone(), ..StoredSpec::of(stored(&server.launch)) };
+            // What is not known to be harmless is a secret.
+            let plain = |id: &String| list.inputs.iter().any(|it| it.id == *id && !it.password);
+            let plain_inputs = configuration::inputs_of(&server.launch).into_iter().filter(plain).collect();
+            let launch = stored(&server.launch);
+            let spec = StoredSpec { folder: folder.clone(), plain_inputs, ..StoredSpec::of(launch) };
             let said = |id: &String| {
                 let default = || list.inputs.iter().find(|it| it.id == *id)?.default.clone();
                 inputs.get(id).filter(|it| !it.is_empty()).cloned().or_else(default)
@@ -243,11 +259,16 @@ fn known((program, path): (Program, PathBuf)) -> KnownList {
     KnownList { program, path, servers, problem }
 }
 
-async fn list(source: ListSource) -> Result<Configuration, HostError> {
+/// The list, and the digest of its text.
+async fn list(source: ListSource) -> Result<(Configuration, String), HostError> {
     let name = named(&source);
-    let read = tokio::task::spawn_blocking(move || match &source {
-        ListSource::File(path) => read(&read_file(path)?),
-        ListSource::Text(text) => read(text),
+    let read = tokio::task::spawn_blocking(move || {
+        let text = match source {
+            ListSource::File(path) => read_file(&path)?,
+            ListSource::Text(text) => text,
+        };
+        let digest = Sha256::digest(&text).iter().map(|it| format!("{it:02x}")).collect();
+        Ok((read(&text)?, digest))
     });
     let refuse = |why: String| {
         HostError::new(

@@ -172,7 +172,9 @@ impl Host {
         let mut inputs = BTreeMap::new();
         for input in configuration::inputs_of(&whole) {
             if let Ok(Some(value)) = secrets.read(&secret_name(id, "input", &input)) {
-                hidden.add(&value);
+                if !spec.plain_inputs.contains(&input) {
+                    hidden.add(&value);
+                }
                 inputs.insert(input, value);
             }
         }

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, Weak};
 
 use futures::future::BoxFuture;
 
-use super::Server;
+use super::{Server, StoredLaunch, StoredSpec};
 use crate::{
     connection::{
-        Authorization, AuthorizationSettings, Browser, CredentialKeeper, NotLaunched, Visit, Visited,
+        Authorization, AuthorizationSettings, Browser, CredentialKeeper, NotLaunched, ServerSpec, Visit,
+        Visited,
     },
     conversation::{Host, HostError, HostEvent, Inner, lock},
     store::Store,
@@ -142,26 +143,33 @@ impl Host {
         Ok(())
     }
 
+    /// How the host stands at a server over HTTP, also if it was never started in this run: what an earlier run kept is still there.
+    pub(super) async fn authorization_of(
+        &self,
+        server: &Server,
+        spec: &StoredSpec,
+    ) -> Result<Option<Authorization>, NotLaunched> {
+        let StoredLaunch::Http { .. } = &spec.launch else { return Ok(None) };
+        let known = lock(&server.standing).authorization();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let ServerSpec::Http(http) = self.filled(&server.id, &server.name, spec).await?.spec else {
+            return Ok(None);
+        };
+        let fresh = SharedStanding::default();
+        self.authorization_at(&fresh, (&server.id, &server.name), &http.url).map(Some)
+    }
+
     async fn forget_sign_in(&self, server: &Server) -> Result<(), HostError> {
         let spec = server.facts().spec.clone();
-        let super::StoredLaunch::Http { .. } = &spec.launch else {
+        let StoredLaunch::Http { .. } = &spec.launch else {
             let what = format!("{} is a program on this computer.", server.name);
             return Err(HostError::new(what, "Nothing was changed.", "Nobody signs in there."));
         };
-        let known = lock(&server.standing).authorization();
-        let authorization = match known {
-            Some(authorization) => authorization,
-            // It was never started in this run, and what an earlier run kept is still there.
-            None => {
-                let filled = self.filled(&server.id, &server.name, &spec).await;
-                let filled = filled.map_err(|it| HostError::new(it.what, "Nothing was changed.", it.todo))?;
-                let crate::connection::ServerSpec::Http(http) = filled.spec else { return Ok(()) };
-                let fresh = SharedStanding::default();
-                let names = (server.id.as_str(), server.name.as_str());
-                self.authorization_at(&fresh, names, &http.url)
-                    .map_err(|it| HostError::new(it.what, "Nothing was changed.", it.todo))?
-            }
-        };
+        let known = self.authorization_of(server, &spec).await;
+        let known = known.map_err(|it| HostError::new(it.what, "Nothing was changed.", it.todo))?;
+        let Some(authorization) = known else { return Ok(()) };
         authorization.sign_out().await.map_err(|why| {
             let what =
                 format!("What was kept of the sign-in at {} could not be forgotten: {why}.", server.name);

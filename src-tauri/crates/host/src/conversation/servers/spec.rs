@@ -20,6 +20,9 @@ pub struct StoredSpec {
     pub pinned: Option<Revision>,
     /// What `${workspaceFolder}` stands for: the folder of the file that it was imported from.
     pub folder: Option<PathBuf>,
+    /// The inputs that its list says are no secrets. What is said for them may be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plain_inputs: Vec<String>,
 }
 
 /// The program or the address.
@@ -89,7 +92,7 @@ impl StoredSpec {
 
     /// A program or an address, negotiated automatically.
     pub fn of(launch: StoredLaunch) -> Self {
-        Self { launch, built_in: false, pinned: None, folder: None }
+        Self { launch, built_in: false, pinned: None, folder: None, plain_inputs: Vec::new() }
     }
 
     /// What runs or is asked, on one line for people, without the values of secrets and of variables.
@@ -184,6 +187,8 @@ struct Row {
     pinned: Option<String>,
     #[serde(default)]
     folder: Option<PathBuf>,
+    #[serde(default)]
+    plain_inputs: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -221,7 +226,8 @@ impl From<Row> for StoredSpec {
         };
         // A revision of a newer Usher is none here; then what both speak is found as ever.
         let pinned = row.pinned.and_then(|it| it.parse().ok());
-        Self { launch, built_in: row.built_in, pinned, folder: row.folder }
+        let Row { built_in, folder, plain_inputs, .. } = row;
+        Self { launch, built_in, pinned, folder, plain_inputs }
     }
 }
 
@@ -251,6 +257,7 @@ mod tests {
         let mut spec = StoredSpec::of(StoredLaunch::Http { url: "https://a.test/mcp".to_owned(), headers });
         spec.pinned = Some(Revision::NEWEST_WITH_HANDSHAKE);
         spec.folder = Some(PathBuf::from("/home/ada/project"));
+        spec.plain_inputs = vec!["level".to_owned()];
         let text = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<StoredSpec>(&text).unwrap(), spec);
         let newer = text.replace(spec.pinned.unwrap().as_str(), "2099-01-01");

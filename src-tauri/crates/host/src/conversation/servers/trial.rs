@@ -1,6 +1,6 @@
 //! Trying a server apart from the one that runs: it is started, asked what it offers, and ended.
 //!
-//! Deliberately absent: keeping anything. A trial uses a sign-in that there is, and begins none.
+//! Deliberately absent: keeping anything but a sign-in that was renewed. A trial uses a sign-in that there is, and begins none.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{STDERR_TAIL, StoredSpec, sign_in::Keeper};
 use crate::{
     connection::{
         Authorization, AuthorizationSettings, Browser, Connection, ConnectionEvent, ConnectionOptions,
-        CredentialKeeper, EventReceiver, Offers, ServerSpec, Visit, Visited, events,
+        EventReceiver, Offers, ServerSpec, Visit, Visited, events,
     },
     conversation::{Host, HostError},
 };
@@ -42,19 +42,6 @@ pub struct Trial {
     pub stderr_tail: Vec<String>,
 }
 
-/// Reads credentials and changes none.
-struct Reading(Keeper);
-
-impl CredentialKeeper for Reading {
-    fn credential(&self, name: &str) -> Result<Option<String>, String> {
-        self.0.credential(name)
-    }
-
-    fn keep_credential(&self, _name: &str, _value: Option<&str>) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 /// Nobody, because a trial sends nobody anywhere.
 struct Nobody;
 
@@ -82,8 +69,11 @@ impl Host {
         };
         let authorization = match &filled.spec {
             ServerSpec::Http(http) => {
-                let keeper = Arc::new(Reading(Keeper(self.store().clone())));
-                Authorization::new(&http.url, AuthorizationSettings::default(), keeper, Arc::new(Nobody)).ok()
+                // What is renewed is kept: many refresh tokens are good once, and the next start would have a spent one.
+                let keeper = Arc::new(Keeper(self.store().clone()));
+                let settings =
+                    AuthorizationSettings { begins_none: true, ..AuthorizationSettings::default() };
+                Authorization::new(&http.url, settings, keeper, Arc::new(Nobody)).ok()
             }
             ServerSpec::Stdio(_) => None,
         };

@@ -20,6 +20,8 @@ pub(super) struct Script {
     /// Sent as `iss` instead of the truth.
     pub(super) iss: Option<&'static str>,
     pub(super) expires_in: u64,
+    /// Whether the tokens that are handed out let nobody in.
+    pub(super) worthless: bool,
     /// Whether there are refresh tokens.
     pub(super) renewable: bool,
     /// Who is known, per authorization server.
@@ -80,6 +82,7 @@ impl Place {
             methods: json!(["S256"]),
             iss: None,
             expires_in: 3600,
+            worthless: false,
             renewable: true,
             clients: BTreeSet::new(),
             amnesia: false,
@@ -260,7 +263,9 @@ impl Script {
         };
         let granted = self.grants.map_or(asked, str::to_owned);
         let (access, refresh) = (format!("SECRET-access-{number}"), format!("SECRET-refresh-{number}"));
-        self.tokens.insert(access.clone(), granted.clone());
+        if !self.worthless {
+            self.tokens.insert(access.clone(), granted.clone());
+        }
         let mut answer =
             json!({"access_token": access, "token_type": "Bearer", "expires_in": self.expires_in});
         if self.renewable {
