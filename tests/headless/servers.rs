@@ -236,21 +236,35 @@ async fn what_a_server_says_before_it_crashes_is_for_the_person_alone_and_has_no
         env: vec![StoredPair::secret("THE_VALUE", &secret)],
         cwd: None,
     });
-    let id = stage.host.save_server(None, "Local".to_owned(), spec).await.unwrap();
+    let id = stage.host.save_server(None, "local".to_owned(), spec).await.unwrap();
     stage.ready(&id).await;
     let state = call(&stage, &id, "search_customers", r#"{"query":"Globex"}"#).await;
     let CallState::Failed { what, .. } = &state else { panic!("{state:?}") };
     assert!(what.contains("last words with [secret]"), "the person reads it: {what}");
+    let again = async |crashes: u32| {
+        let restarting = |event: &HostEvent| match event {
+            HostEvent::Server(it) if it.state == ServerPhase::Restarting(crashes) => Some(()),
+            _ => None,
+        };
+        stage.told(restarting).await;
+        stage.ready(&id).await;
+    };
 
+    again(1).await;
     let query = serde_json::json!({"query": "Globex"});
     let model =
         ScriptedModel::start([scripted_model::call([("search_customers", query)]), say(["Done."])]).await;
     let conversation = stage.conversation(Mode::Chat, &model).await;
     stage.turn(&conversation, "Search.").await;
-    expect![""].assert_eq(&model.received()[1].last_results().join("\n"));
+    expect![[r#"
+        The call failed: the server could not be reached or refused the request. There is no result.
+
+        the server ended while the request was under way (exit status: 70)"#]]
+    .assert_eq(&model.received()[1].last_results().join("\n"));
+    again(2).await;
     let (returned, printed) =
-        stage.script(&conversation, r#"await Local.search_customers({query: "Globex"})"#).await;
-    expect![""].assert_eq(&returned.clone().unwrap_err());
+        stage.script(&conversation, r#"return await tools.local.search_customers({query: "Globex"})"#).await;
+    expect!["ToolError: local.search_customers: The server ended while the request was under way (exit status: 70). (line 1)"].assert_eq(&returned.clone().unwrap_err());
     let received = [bodies(&model), format!("{returned:?}{printed:?}").into_bytes()].concat();
     assert!(!String::from_utf8_lossy(&received).contains("last words"), "stderr is for people");
     let opened = stage.opened(&conversation).await;

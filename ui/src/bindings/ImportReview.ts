@@ -6,7 +6,7 @@ import type { SkippedEntry } from "./SkippedEntry";
 /**
  * What a list of servers would bring, before anything of it is kept or runs.
  */
-export type ImportReview = { source: string,
+export type ImportReview = { source: string, 
 /**
  * Names the very text that was read; given back with the import, so that a file that changed in between is not taken over.
  */
