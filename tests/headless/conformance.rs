@@ -1,7 +1,12 @@
 //! The scenarios of `usher conformance`: the sample server and the product's own host pass all fifteen, and each scenario fails a server
 //! and a client that do wrong what it is about.
 
-use std::{collections::BTreeMap, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use expect_test::expect;
 use serde_json::{Map, Value, json};
@@ -14,10 +19,10 @@ use usher_host::connection::{ConnectionOptions, HttpSpec, PathSource, ServerSpec
 use usher_protocol::{
     RawJson, Revision,
     common::ContentBlock,
-    jsonrpc::Message,
+    jsonrpc::{ErrorObject, Id, Message},
     model::{OutputPart, Payload, Selector, UiLink},
 };
-use usher_server::{Frame, Interference, Ran, Server, ToolBuilder, http};
+use usher_server::{Frame, Interference, Ran, Server, ToolBuilder, Turn, http};
 
 use super::CHILD;
 
@@ -53,10 +58,26 @@ fn not_passed(results: &[ScenarioResult]) -> String {
     bad.map(|it| line(it).trim().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
+/// The requirements that the document names for a scenario and no check is named after. `column` is that of the table.
+fn not_measured(results: &[ScenarioResult], column: usize) -> Vec<String> {
+    let document = include_str!("../../docs/conformance.md");
+    let rows = document.lines().filter(|it| it.starts_with("| `sep-3279-"));
+    let rows: Vec<Vec<&str>> = rows.map(|it| it.split('|').map(str::trim).collect()).collect();
+    assert_eq!(rows.len(), Scenario::ALL.len());
+    let missing = |it: &ScenarioResult| {
+        let row = rows.iter().find(|row| row[1].trim_matches('`') == it.scenario.name()).unwrap();
+        let named =
+            row[column].split_whitespace().filter(|rule| it.checks.iter().all(|it| it.name != **rule));
+        named.map(|rule| format!("{} {rule}", it.scenario.id())).collect::<Vec<_>>()
+    };
+    results.iter().flat_map(missing).collect()
+}
+
 #[tokio::test]
 async fn the_sample_server_passes_over_standard_input_and_over_http() {
     let results = server::measure(&sample(&[]), &options()).await.unwrap();
     assert_eq!((not_passed(&results), results.len()), (String::new(), 15));
+    assert_eq!(not_measured(&results, 3), [] as [&str; 0]);
 
     let mut child = tokio::process::Command::new(CHILD)
         .args(["sample-server", "--http"])
@@ -198,8 +219,56 @@ impl Interference for Wrong {
     }
 }
 
-/// A small server that declares everything, and is wrong in one scenario if one is given.
-async fn small(wrong: Option<Scenario>) -> (ServerSpec, tokio::task::JoinHandle<()>) {
+/// A server that refuses some calls, or lets them fail.
+struct Withholds {
+    /// Which, by their revision, where they name it, and their selection.
+    is_meant: fn(&str, &Value) -> bool,
+    lets_fail: bool,
+    meant: Mutex<HashSet<Id>>,
+}
+
+impl Interference for Withholds {
+    fn on_message(&self, message: &Message) {
+        let Message::Request { id, method, params: Some(params) } = message else { return };
+        let params = params.to_value();
+        let revision = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        if method == "tools/call"
+            && (self.is_meant)(revision.unwrap_or_default(), &params["requestedOutputs"])
+        {
+            self.meant.lock().unwrap().insert(id.clone());
+        }
+    }
+
+    fn on_answer(&self, answer: &Message) -> Vec<Frame> {
+        let Message::Response { id, result } = answer else { return vec![Frame::of(answer)] };
+        if !self.meant.lock().unwrap().remove(id) {
+            return vec![Frame::of(answer)];
+        }
+        let id = id.clone();
+        let mut failed = result.to_value();
+        failed["isError"] = json!(true);
+        vec![Frame::of(&if self.lets_fail {
+            Message::Response { id, result: failed.into() }
+        } else {
+            Message::Error { id: Some(id), error: ErrorObject::new(ErrorObject::INTERNAL, "not that") }
+        })]
+    }
+}
+
+/// A server whose tools cannot be listed.
+struct Unlisted;
+
+impl Interference for Unlisted {
+    fn on_request(&self, method: &str, _is_first: bool) -> Turn {
+        match method {
+            "tools/list" => Turn::Answer(json!({"resultType": "complete", "tools": "all of them"}).into()),
+            _ => Turn::Go,
+        }
+    }
+}
+
+/// A small server that declares everything, and is wrong in something if that is given.
+async fn small(wrong: Option<impl Interference + 'static>) -> (ServerSpec, tokio::task::JoinHandle<()>) {
     let tool = |name: &str, visible_to_model: bool| {
         let schema = |rows: &str| json!({"type": "object", "properties": {"rows": {"type": rows}}, "required": ["rows"]});
         let rows = |_: &u32| Ok(json!({"rows": 1}).into());
@@ -223,7 +292,7 @@ async fn small(wrong: Option<Scenario>) -> (ServerSpec, tokio::task::JoinHandle<
         .tool(tool("report", true))
         .tool(tool("refresh", false));
     let server = match wrong {
-        Some(scenario) => server.interfered(Wrong(scenario)),
+        Some(wrong) => server.interfered(wrong),
         None => server,
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -237,7 +306,7 @@ async fn small(wrong: Option<Scenario>) -> (ServerSpec, tokio::task::JoinHandle<
 async fn each_scenario_fails_a_server_that_is_wrong_in_it_and_no_other_does() {
     let mut lines = Vec::new();
     for wrong in std::iter::once(None).chain(Scenario::ALL.iter().copied().map(Some)) {
-        let (spec, task) = small(wrong).await;
+        let (spec, task) = small(wrong.map(Wrong)).await;
         let results = server::measure(&spec, &options()).await.unwrap();
         let name = wrong.map_or("nothing", Scenario::id);
         // Where no declaration can be used, the other scenarios have nothing to look at.
@@ -263,6 +332,50 @@ async fn each_scenario_fails_a_server_that_is_wrong_in_it_and_no_other_does() {
         P14 → P14 Failed S01
         P15 → P15 Failed S08 S14"#]]
     .assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn a_call_that_fails_because_of_how_it_is_asked_fails_the_scenario() {
+    type Meant = fn(&str, &Value) -> bool;
+    let unselected: Meant = |revision, requested| revision == "2026-12-01" && requested.is_null();
+    let for_user: Meant = |_, requested| *requested == json!([{"audience": "user", "format": "content"}]);
+    let earlier: Meant = |revision, _| revision != "2026-12-01";
+    let always: Meant = |_, _| true;
+    let mut lines = Vec::new();
+    for (name, lets_fail, is_meant) in [
+        ("refuses calls without a selection", false, unselected),
+        ("lets calls without a selection fail", true, unselected),
+        ("refuses user/content", false, for_user),
+        ("lets calls for user/content fail", true, for_user),
+        ("refuses calls under earlier revisions", false, earlier),
+        ("lets calls under earlier revisions fail", true, earlier),
+        ("lets every call fail", true, always),
+    ] {
+        let (spec, task) = small(Some(Withholds { is_meant, lets_fail, meant: Mutex::default() })).await;
+        let results = server::measure(&spec, &options()).await.unwrap();
+        let failed: Vec<_> = results.into_iter().filter(|it| it.outcome() == Outcome::Failed).collect();
+        lines.push(format!("{name} → {}", not_passed(&failed).replace('\n', " · ")));
+        task.abort();
+    }
+    // What fails however it is asked may have been given the wrong arguments.
+    expect![[r#"
+        refuses calls without a selection → P01 Failed S05 · P09 Failed S05
+        lets calls without a selection fail → P01 Failed S05 · P09 Failed S05
+        refuses user/content → P04 Failed S04
+        lets calls for user/content fail → P04 Failed S04
+        refuses calls under earlier revisions → P12 Failed answered · P13 Failed answered
+        lets calls under earlier revisions fail → P12 Failed answered · P13 Failed answered
+        lets every call fail → "#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn a_server_whose_tools_cannot_be_listed_fails() {
+    let (spec, task) = small(Some(Unlisted)).await;
+    let results = server::measure(&spec, &options()).await.unwrap();
+    let failed = |it: &ScenarioResult| it.outcome() == Outcome::Failed && it.checks[0].name == "listed";
+    assert!(results.iter().all(failed), "{}", not_passed(&results));
+    task.abort();
 }
 
 fn client(command: &[&str], scenarios: &[Scenario], over: Over) -> Client {
@@ -307,6 +420,7 @@ async fn a_tiny_client_passes_over_http_and_by_lines() {
     for over in [Over::Http, by_lines()] {
         let results = measured(&client(&[CHILD, "tiny-client"], Scenario::ALL, over)).await;
         assert_eq!((not_passed(&results), results.len()), (String::new(), 15));
+        assert_eq!(not_measured(&results, 5), [] as [&str; 0]);
     }
 }
 
@@ -325,14 +439,14 @@ async fn each_scenario_fails_a_client_that_is_wrong_in_it() {
         P04 Failed H22
         P05 Failed H22 delivered
         P06 Failed H28
-        P07 Failed H25 requested-outputs
-        P08 Failed H25 delivered requested-outputs
-        P09 Failed H28 requested-outputs
-        P10 Failed H11 H12 requested-outputs
+        P07 Failed H07 H25
+        P08 Failed H25 H30 delivered
+        P09 Failed H28 H30
+        P10 Failed H11 H12 called ended requested-outputs
         P11 Failed H04 H34
         P12 Failed H10 requested-outputs
         P13 Failed H31
-        P14 Failed H25 requested-outputs
+        P14 Failed H09 H25
         P15 Failed H19"#]]
     .assert_eq(&lines.join("\n"));
 }
@@ -343,10 +457,24 @@ async fn a_client_that_says_nothing_or_declines_is_no_pass() {
     let results = measured(&silent).await;
     expect!["P06 Skipped the client reported no deliveries, so routing was not measured"]
         .assert_eq(&not_passed(&results));
+    let unsaid = client(&[CHILD, "tiny-client", "unsaid"], &[Scenario::P11], Over::Http);
+    expect!["P11 Skipped the client did not say which payloads fit their schemas"]
+        .assert_eq(&not_passed(&measured(&unsaid).await));
     let declining =
         client(&["sh", "-c", "echo '{\"skipped\": \"no Views here\"}'"], &[Scenario::P06], Over::Http);
     expect!["P06 Skipped the client declined: no Views here"]
         .assert_eq(&not_passed(&measured(&declining).await));
+}
+
+#[tokio::test]
+async fn a_client_that_ends_before_it_calls_anything_is_no_pass_where_a_tool_must_not_be_called() {
+    let scenarios = [Scenario::P07, Scenario::P10, Scenario::P14];
+    let results = measured(&client(&[CHILD, "tiny-client", "crash"], &scenarios, Over::Http)).await;
+    expect![[r#"
+        P07 Failed called ended
+        P10 Failed called ended
+        P14 Failed called ended"#]]
+    .assert_eq(&not_passed(&results));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A client of a hundred lines for the scenarios of `usher conformance`, right or wrong on request. It shares no code with the product.
 //!
-//! `usher-child tiny-client P06` does what is wrong in P06 when it is run in P06, and is right otherwise; with `quiet` it reports nothing.
+//! `usher-child tiny-client P06` does what is wrong in P06 when it is run in P06, and is right otherwise; with `quiet` it reports nothing,
+//! with `unsaid` not whether a payload fits its schema, and with `crash` it ends badly as soon as it has the list of tools.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -26,10 +27,12 @@ pub fn run(arguments: &[String]) {
         Err(_) => Wire::Http { url: arguments.last().unwrap().clone(), session: None },
     };
     let fault = if is_faulty { fault } else { String::new() };
-    let is_quiet = arguments.first().is_some_and(|it| it == "quiet");
-    let mut client = Client { wire, revision, fault, is_quiet, id: 0 };
+    let is = |habit: &str| arguments.first().is_some_and(|it| it == habit);
+    let mut client =
+        Client { wire, revision, fault, is_quiet: is("quiet"), leaves_unsaid: is("unsaid"), id: 0 };
     client.open();
     let tools = client.ask("tools/list", json!({}))["tools"].clone();
+    assert!(!is("crash"), "the list of tools is too much for this client");
     for planned in context["calls"].as_array().unwrap() {
         let tool = tools.as_array().unwrap().iter().find(|it| it["name"] == planned["tool"]).unwrap();
         client.call(planned, tool);
@@ -42,6 +45,7 @@ struct Client {
     /// What it does wrong now.
     fault: String,
     is_quiet: bool,
+    leaves_unsaid: bool,
     id: u64,
 }
 
@@ -125,6 +129,7 @@ impl Client {
     }
 
     fn report(&self, consumer: &str, data: &Value, valid: Option<bool>) {
+        let valid = valid.filter(|_| !self.leaves_unsaid);
         if !self.is_quiet {
             let mut out = std::io::stdout();
             writeln!(out, "{}", json!({"consumer": consumer, "data": data, "valid": valid})).unwrap();

@@ -65,12 +65,8 @@ pub(crate) fn judge(result: &mut ScenarioResult, situation: &Situation, ran: &Ra
     }
     let calls: Vec<Call<'_>> =
         ran.sent.iter().filter(|it| it.method == "tools/call").map(|it| Call::of(&it.params)).collect();
-    let is_defective =
-        situation.calls.iter().any(|it| matches!(it.expected, Expected::NotCalled | Expected::AtMost(_)));
-    if !is_defective {
-        let about = "The client does what it was asked for and ends well.";
-        result.checks.push(Check::plain("ended", about, ran.trouble.clone(), details.clone()));
-    }
+    let about = "The client does what it was asked for and ends well.";
+    result.checks.push(Check::plain("ended", about, ran.trouble.clone(), details.clone()));
     for planned in &situation.calls {
         expected(result, situation, planned, &calls, &details);
     }
@@ -108,8 +104,14 @@ fn expected(
                 ("The tool is called.", true)
             }
         };
-        let trouble = must.then(|| format!("{tool} was not called"));
-        return result.checks.push(Check::plain("called", about, trouble, details));
+        let check = match planned.rule {
+            Some(rule) if !must => Check::of(rule, Status::Success, None, details),
+            Some(_) | None => {
+                let trouble = must.then(|| format!("{tool} was not called"));
+                Check::plain("called", about, trouble, details)
+            }
+        };
+        return result.checks.push(check);
     }
     // A tool may be called for several consumers, each with its own selection.
     let all: Vec<&Planned> = situation.calls.iter().filter(|it| it.tool == tool).collect();
@@ -119,7 +121,11 @@ fn expected(
     let said: Vec<String> = made.iter().map(|it| words(it.requested.as_deref())).collect();
     let trouble = (!fits).then(|| format!("{tool}: expected {expected}, sent {}", said.join("; ")));
     let about = "requestedOutputs is what the consumers of the call take, the tool declares and both sides negotiated.";
-    result.checks.push(Check::plain("requested-outputs", about, trouble, details));
+    let status = if trouble.is_some() { Status::Failure } else { Status::Success };
+    result.checks.push(match planned.rule {
+        Some(rule) => Check::of(rule, status, trouble, details),
+        None => Check::plain("requested-outputs", about, trouble, details),
+    });
 }
 
 impl Expected {
@@ -302,11 +308,15 @@ fn validity(result: &mut ScenarioResult, ran: &Ran, seed: &str, details: &Value)
         of.filter_map(|it| it.valid).collect::<Vec<bool>>()
     };
     let own = [says("report", Selector::PROGRAMMATIC), says("report", Selector::ui())].concat();
-    let foreign = own.contains(&false);
-    let trouble = foreign.then(|| "a payload that fits its own schema was called invalid".to_owned());
-    let status = if foreign { Status::Failure } else { Status::Success };
-    result.checks.push(Check::of(Rule::H34, status, trouble, details.clone()));
     let swapped = says("swapped", Selector::ui());
+    if own.is_empty() {
+        result.skipped = Some("the client did not say which payloads fit their schemas".to_owned());
+    } else {
+        let foreign = own.contains(&false);
+        let trouble = foreign.then(|| "a payload that fits its own schema was called invalid".to_owned());
+        let status = if foreign { Status::Failure } else { Status::Success };
+        result.checks.push(Check::of(Rule::H34, status, trouble, details.clone()));
+    }
     let arrived = ran
         .reported
         .iter()
@@ -314,6 +324,9 @@ fn validity(result: &mut ScenarioResult, ran: &Ran, seed: &str, details: &Value)
     let (status, trouble) = if swapped.contains(&true) {
         let text = "a View's payload that fits the programmatic schema, and not its own, was called valid";
         (Status::Failure, Some(text.to_owned()))
+    } else if swapped.is_empty() && own.is_empty() {
+        // A client that says nothing of any payload may have checked them all.
+        return;
     } else if arrived && swapped.is_empty() {
         let text =
             "a View's payload that does not fit its schema was delivered, and nothing is said about that";

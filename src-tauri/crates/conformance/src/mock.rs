@@ -156,7 +156,11 @@ impl Interference for Tap {
         self.record.0.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
     }
 
-    fn on_declaration(&self, _tool: &str, wire: &mut Value) {
+    fn on_declaration(&self, tool: &str, wire: &mut Value) {
+        // The others are without defect.
+        if tool != "report" {
+            return;
+        }
         let variants = wire.get_mut("outputVariants").and_then(Value::as_array_mut);
         match (self.spoil, variants) {
             (Spoil::NoFallback, Some(variants)) => {

@@ -2,7 +2,7 @@
 //! is told to make, and what must come of them.
 
 use usher_protocol::{
-    Revision,
+    Revision, Rule,
     model::{Audience, Format, Selector},
 };
 
@@ -35,11 +35,11 @@ pub(crate) struct MockTool {
 pub(crate) enum Spoil {
     /// Nothing.
     Nothing,
-    /// The declaration has no assistant/content.
+    /// The declaration of the tool `report` has no assistant/content.
     NoFallback,
-    /// The declaration has no variants.
+    /// The declaration of the tool `report` has no variants.
     NoVariants,
-    /// The declaration has a variant for an extension that nobody negotiated.
+    /// The declaration of the tool `report` has a variant for an extension that nobody negotiated.
     Stranger,
     /// A result has every output, whatever was asked for, and data in metadata.
     Unrequested,
@@ -57,6 +57,8 @@ pub(crate) struct Planned {
     /// The outputs for which there are consumers; `None` if no selection is to be sent.
     pub(crate) outputs: Option<Vec<Selector>>,
     pub(crate) expected: Expected,
+    /// The requirement that the call is about, where there is one beside those of every call.
+    pub(crate) rule: Option<Rule>,
 }
 
 /// What the call must look like.
@@ -169,6 +171,7 @@ const REPORT: &str = "report";
 const PANEL: &str = "panel";
 const REFRESH: &str = "refresh";
 const SWAPPED: &str = "swapped";
+const SOUND: &str = "sound";
 
 fn report(variants: Vec<Selector>) -> MockTool {
     MockTool { name: REPORT, variants, for_view_only: false }
@@ -183,7 +186,7 @@ fn planned(tool: &'static str, caller: &'static str, outputs: &[Selector]) -> Pl
         [it] if *it == Selector::ASSISTANT_CONTENT => Expected::Fallback,
         _ => Expected::Exactly(outputs.to_vec()),
     };
-    Planned { tool, caller, outputs: Some(outputs.to_vec()), expected }
+    Planned { tool, caller, outputs: Some(outputs.to_vec()), expected, rule: None }
 }
 
 impl Situation {
@@ -202,12 +205,28 @@ impl Situation {
         }
     }
 
-    /// A call for which there is a defect and no consumer that must get anything.
-    fn defective(spoil: Spoil, outputs: &[Selector], expected: Expected) -> Self {
+    /// A tool with a defect, for whose output nobody need be there, and then one without, which must be called: a client that does
+    /// nothing, or that the defect ends, is no client that does right.
+    fn defective(
+        spoil: Spoil,
+        variants: Vec<Selector>,
+        outputs: &[Selector],
+        expected: Expected,
+        rule: Option<Rule>,
+    ) -> Self {
+        let content = Selector::ASSISTANT_CONTENT;
+        let outputs = Some(outputs.to_vec());
         Self {
             spoil,
-            calls: vec![Planned { tool: REPORT, caller: "model", outputs: Some(outputs.to_vec()), expected }],
-            must: Vec::new(),
+            tools: vec![
+                report(variants),
+                MockTool { name: SOUND, variants: all_variants(), for_view_only: false },
+            ],
+            calls: vec![
+                Planned { tool: REPORT, caller: "model", outputs, expected, rule },
+                planned(SOUND, "model", std::slice::from_ref(&content)),
+            ],
+            may: vec![place(Consumer::Assistant, SOUND, content)],
             ..Self::simple("conversation", "model", &[])
         }
     }
@@ -224,7 +243,7 @@ impl Situation {
             ],
             calls: vec![
                 planned(PANEL, "model", &[content.clone(), ui.clone()]),
-                Planned { tool: REFRESH, caller, outputs, expected },
+                Planned { tool: REFRESH, caller, outputs, expected, rule: Some(Rule::H30) },
             ],
             must: Vec::new(),
             may: vec![place(Consumer::Assistant, PANEL, content), place(Consumer::View, PANEL, ui)],
@@ -249,6 +268,7 @@ impl Situation {
                 caller: "model",
                 outputs: Some(vec![Selector::ASSISTANT_CONTENT, Selector::USER_STRUCTURED]),
                 expected: Expected::NoSelection,
+                rule: None,
             }],
             must: Vec::new(),
             may: may.collect(),
@@ -263,6 +283,10 @@ pub(crate) fn situations(scenario: Scenario) -> Vec<Situation> {
     let (content, ui) = (Selector::ASSISTANT_CONTENT, Selector::ui());
     let simple =
         |mode, caller, outputs: &[(Consumer, Selector)]| vec![Situation::simple(mode, caller, outputs)];
+    let unusable = |spoil, rule| {
+        let wanted = [Selector::ASSISTANT_CONTENT];
+        Situation::defective(spoil, all_variants(), &wanted, Expected::NotCalled, Some(rule))
+    };
     match scenario {
         Scenario::P01 => simple("conversation", "model", &[(Assistant, content)]),
         Scenario::P02 => simple("code", "program", &[(Programmatic, Selector::PROGRAMMATIC)]),
@@ -270,7 +294,7 @@ pub(crate) fn situations(scenario: Scenario) -> Vec<Situation> {
         Scenario::P04 => simple("media", "model", &[(User, Selector::USER_CONTENT)]),
         Scenario::P05 => simple("table", "model", &[(User, Selector::USER_STRUCTURED)]),
         Scenario::P06 => simple("app", "model", &[(Assistant, content), (View, ui)]),
-        Scenario::P07 => vec![Situation::defective(Spoil::NoFallback, &[content], Expected::NotCalled)],
+        Scenario::P07 => vec![unusable(Spoil::NoFallback, Rule::H07)],
         Scenario::P08 => {
             let mut situation = Situation::for_view("view", Some(vec![ui.clone()]));
             situation.must.push(place(View, REFRESH, ui));
@@ -286,8 +310,7 @@ pub(crate) fn situations(scenario: Scenario) -> Vec<Situation> {
             let declared = vec![content.clone(), Selector::ASSISTANT_STRUCTURED];
             let wanted = [content.clone(), Selector::USER_STRUCTURED, stranger()];
             let expected = Expected::AtMost(declared.clone());
-            let mut situation = Situation::defective(Spoil::Stranger, &wanted, expected);
-            situation.tools = vec![report(declared)];
+            let mut situation = Situation::defective(Spoil::Stranger, declared, &wanted, expected, None);
             situation.may.push(place(Assistant, REPORT, content));
             vec![situation]
         }
@@ -305,7 +328,7 @@ pub(crate) fn situations(scenario: Scenario) -> Vec<Situation> {
         }
         Scenario::P12 => earlier_revisions().map(|it| Situation::earlier(it, Spoil::Nothing)).collect(),
         Scenario::P13 => earlier_revisions().map(|it| Situation::earlier(it, Spoil::Lure)).collect(),
-        Scenario::P14 => vec![Situation::defective(Spoil::NoVariants, &[content], Expected::NotCalled)],
+        Scenario::P14 => vec![unusable(Spoil::NoVariants, Rule::H09)],
         Scenario::P15 => {
             let mut situation = Situation::simple("app", "model", &[(Assistant, content), (View, ui)]);
             situation.spoil = Spoil::Unrequested;

@@ -83,6 +83,8 @@ struct Run<'a> {
     line: Connection,
     negotiated: Extensions,
     page: ToolPage,
+    /// Why the tools could not be listed.
+    unlisted: Option<String>,
     told: Vec<WireDiagnostic>,
     subjects: Vec<Subject>,
     /// The earlier revisions that the server speaks, once somebody wants to know.
@@ -103,7 +105,8 @@ struct Subject {
 /// A line under an earlier revision.
 struct Earlier {
     connection: Connection,
-    tools: BTreeMap<String, Tool>,
+    /// The tools by their names, or why they could not be listed.
+    tools: Result<BTreeMap<String, Tool>, String>,
 }
 
 /// What came of a call.
@@ -123,8 +126,11 @@ impl<'a> Run<'a> {
         let line = connect(spec, options.connection.clone()).await?;
         let has_ui = options.connection.ui_extension && line.greeting().has_extension(UI_EXTENSION);
         let negotiated = outputs::negotiated(has_ui);
-        // A server that lists nothing has nothing that applies.
-        let (page, told) = line.list_tools().await.unwrap_or_default();
+        let (listed, unlisted) = match line.list_tools().await {
+            Ok(listed) => (listed, None),
+            Err(error) => (Default::default(), Some(error.to_string())),
+        };
+        let (page, told) = listed;
         let wanted = |it: &&Tool| options.only.is_empty() || options.only.contains(&it.name);
         let subjects = page.tools.iter().filter(wanted).map(|tool| Subject {
             tool: tool.clone(),
@@ -140,6 +146,7 @@ impl<'a> Run<'a> {
             negotiated,
             subjects,
             page,
+            unlisted,
             told,
             line,
             earlier: None,
@@ -174,15 +181,15 @@ impl<'a> Run<'a> {
                 let options = ConnectionOptions { newest: revision, ..self.options.connection.clone() };
                 // One that is not spoken is answered with another, or not at all.
                 let Ok(connection) = connect(self.spec, options).await else { continue };
-                let listed =
-                    if connection.revision() == revision { connection.list_tools().await.ok() } else { None };
-                match listed {
-                    Some((page, _)) => {
-                        let tools = page.tools.into_iter().map(|it| (it.name.clone(), it)).collect();
-                        found.push(Earlier { connection, tools });
-                    }
-                    None => drop(connection.close().await),
+                if connection.revision() != revision {
+                    connection.close().await;
+                    continue;
                 }
+                let by_name =
+                    |page: ToolPage| page.tools.into_iter().map(|it| (it.name.clone(), it)).collect();
+                let listed = connection.list_tools().await;
+                let tools = listed.map(|(page, _)| by_name(page)).map_err(|error| error.to_string());
+                found.push(Earlier { connection, tools });
             }
             self.earlier = Some(found);
         }

@@ -279,9 +279,10 @@ impl Carrier {
         peer.take(&self.server, message, &out).await;
         drop(out);
         match answer::first(&mut frames, &self.crash).await {
-            Frame::Answer { line, code } => whole(status(code), line),
-            Frame::Line(line) => answer::events(line, frames, stop, self.crash.clone()),
-            Frame::Crash => answer::never().await,
+            Some(Frame::Answer { line, code }) => whole(status(code), line),
+            Some(Frame::Line(line)) => answer::events(line, frames, stop, self.crash.clone()),
+            Some(Frame::Crash) => answer::never().await,
+            None => answer::cancelled(),
         }
     }
 
@@ -318,7 +319,7 @@ impl Carrier {
         let peer = Arc::new(Peer::default());
         peer.take(&self.server, message, &out).await;
         drop(out);
-        let Frame::Answer { line, .. } = answer::first(&mut frames, &self.crash).await else {
+        let Some(Frame::Answer { line, .. }) = answer::first(&mut frames, &self.crash).await else {
             return empty(StatusCode::INTERNAL_SERVER_ERROR);
         };
         let mut response = whole(StatusCode::OK, line);
@@ -334,12 +335,14 @@ impl Carrier {
     /// Several messages within a session.
     async fn batch(&self, session: &Session, text: &str) -> Response<Body> {
         let (out, mut frames) = mpsc::channel(WAITING);
-        batch::take(&self.server, session.peer(), text, &out).await;
-        drop(out);
-        match frames.recv().await {
+        let (server, peer, text) = (self.server.clone(), session.peer().clone(), text.to_owned());
+        // Beside the reading: what one message of the batch says would hold back the next ones for ever.
+        tokio::spawn(async move { batch::take(&server, &peer, &text, &out).await });
+        match answer::first(&mut frames, &self.crash).await {
             Some(Frame::Answer { line, .. }) => whole(StatusCode::OK, line),
             Some(Frame::Line(line)) => session.events(line, frames, self.crash.clone()),
-            Some(Frame::Crash) | None => empty(StatusCode::ACCEPTED),
+            Some(Frame::Crash) => answer::never().await,
+            None => empty(StatusCode::ACCEPTED),
         }
     }
 
@@ -369,9 +372,10 @@ impl Carrier {
         session.peer().take(&self.server, message, &out).await;
         drop(out);
         match answer::first(&mut frames, &self.crash).await {
-            Frame::Answer { line, .. } => whole(StatusCode::OK, line),
-            Frame::Line(line) => session.events(line, frames, self.crash.clone()),
-            Frame::Crash => answer::never().await,
+            Some(Frame::Answer { line, .. }) => whole(StatusCode::OK, line),
+            Some(Frame::Line(line)) => session.events(line, frames, self.crash.clone()),
+            Some(Frame::Crash) => answer::never().await,
+            None => answer::cancelled(),
         }
     }
 }

@@ -46,7 +46,7 @@ pub trait Interference: Send + Sync {
     /// The outputs of a call, and the result's `_meta`.
     fn on_outputs(&self, _tool: &str, _ran: &mut Ran, _meta: &mut Map<String, Value>) {}
 
-    /// The answer to a call, as it is framed.
+    /// The answer to a call, as it is framed. A call without frames stays unanswered until it is cancelled.
     fn on_answer(&self, answer: &Message) -> Vec<Frame> {
         vec![Frame::of(answer)]
     }

@@ -286,6 +286,10 @@ impl Peer {
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
+        if frames.is_empty() {
+            // Only what interferes withholds an answer. A call that came to its end without one would look like a cancelled one.
+            return std::future::pending().await;
+        }
         frames
     }
 

@@ -3,8 +3,6 @@
 //! A selection is judged without what nobody asked for, which is P15's; whether payloads fit their schemas is P11's, whatever they are
 //! for. So a defect fails the one scenario that is about it.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use usher_engine::{
     contract::{
@@ -17,11 +15,17 @@ use usher_engine::{
 use usher_host::connection::ConnectionOptions;
 use usher_protocol::{
     Rule,
-    model::{Audience, CallOutcome, Format, OutcomeBody, Selector},
+    model::{Audience, CallOutcome, Format, OutcomeBody, Selector, Tool},
 };
 
-use super::{Came, Run, Subject, call, connect};
+use super::{Came, Earlier, Run, Subject, call, connect};
 use crate::{Check, Scenario, ScenarioResult, Status};
+
+/// What is owed by every call.
+const ANSWERED: &str = "A call is answered with a result of the revision's shape.";
+
+/// What is owed before any call.
+const LISTED: &str = "The tools can be listed.";
 
 /// What a result is looked at for.
 enum Look {
@@ -37,6 +41,15 @@ impl Run<'_> {
         if !self.revision().has_output_variants() {
             let spoken = self.revision();
             result.skipped = Some(format!("the server speaks {spoken}, which has no outputs for audiences"));
+            return result;
+        }
+        if let Some(why) = &self.unlisted {
+            if self.line.greeting().has_capability("tools") {
+                let details = json!({"revision": self.revision()});
+                result.checks.push(Check::plain("listed", LISTED, Some(why.clone()), details));
+            } else {
+                result.skipped = Some(format!("the server offers no tools: {why}"));
+            }
             return result;
         }
         if self.page.tools.is_empty() && self.page.rejected.is_empty() {
@@ -156,35 +169,24 @@ impl Run<'_> {
         let came = self.call(at, requested).await;
         let subject = &self.subjects[at];
         let tool = &subject.tool;
-        let asked_for = requested.map_or_else(|| "no selection".to_owned(), names);
         let details = json!({"tool": tool.name, "requestedOutputs": requested});
         if let Err(why) = &subject.arguments {
             return note(result, format!("{} was not called: {why}", tool.name));
         }
         let outcome = match came {
-            Came::Result(outcome) => outcome,
+            Came::Result(outcome) if !outcome.is_error => outcome,
+            Came::Result(_) => {
+                return self.without_result(result, at, requested, look, "failed", false).await;
+            }
             Came::Refused { code, message } => {
-                let fallback = self.call(at, None).await;
-                let tool = &self.subjects[at].tool;
-                if let (true, Came::Result(_)) = (requested.is_some(), fallback) {
-                    let text = format!("{}: {asked_for} was refused: {message} ({code})", tool.name);
-                    // What is not given is not judged for what it holds.
-                    if let Look::Requested([Rule::S02, ..]) = look {
-                        result.checks.push(Check::of(Rule::S04, Status::Failure, Some(text), details));
-                    }
-                    return;
-                }
-                return note(result, format!("{} refused its arguments: {message} ({code})", tool.name));
+                let how = format!("was refused: {message} ({code})");
+                return self.without_result(result, at, requested, look, &how, true).await;
             }
             Came::Lost(why) => {
                 let text = Some(format!("{}: {why}", tool.name));
-                let owed = "A call is answered with a result of the revision's shape.";
-                return result.checks.push(Check::plain("answered", owed, text, details));
+                return result.checks.push(Check::plain("answered", ANSWERED, text, details));
             }
         };
-        if outcome.is_error {
-            return note(result, format!("{} failed with its arguments; give it others", tool.name));
-        }
         let asked = Asked {
             tool,
             revision: self.revision(),
@@ -203,6 +205,42 @@ impl Run<'_> {
             }
         };
         result.checks.extend(checks(&judgement, &tool.name, &details));
+    }
+
+    /// Counts a call that gave no outputs. That is the arguments' matter, unless the same call with another selection gives some: then
+    /// the selection was not answered.
+    async fn without_result(
+        &self,
+        result: &mut ScenarioResult,
+        at: usize,
+        requested: Option<&[Selector]>,
+        look: &Look,
+        how: &str,
+        is_refused: bool,
+    ) {
+        let Subject { tool, arguments: Ok(arguments), .. } = &self.subjects[at] else { return };
+        let content = [Selector::ASSISTANT_CONTENT];
+        let mut answered = None;
+        for other in [None, Some(content.as_slice())].into_iter().filter(|it| *it != requested) {
+            // Made anew: a call that succeeded once may fail the second time whatever is asked for.
+            let came = call(&self.line, &tool.name, arguments, other, self.options.timeout).await;
+            if let Came::Result(outcome) = came
+                && (is_refused || !outcome.is_error)
+            {
+                answered = Some(other);
+                break;
+            }
+        }
+        let Some(other) = answered else {
+            return note(result, format!("{} {how}; give it other arguments", tool.name));
+        };
+        let (asked, other) = (asked_for(requested), asked_for(other));
+        let text = format!("{}: {asked} {how}, and {other} was answered", tool.name);
+        // What is not given is not judged for what it holds.
+        let Look::Requested([Rule::S02, ..]) = look else { return note(result, text) };
+        let rule = if requested.is_some() { Rule::S04 } else { Rule::S05 };
+        let details = json!({"tool": tool.name, "requestedOutputs": requested});
+        result.checks.push(Check::of(rule, Status::Failure, Some(text), details));
     }
 
     /// Every declaration: whether it has variants at all (P14), and whether they may be so (P07).
@@ -294,47 +332,73 @@ impl Run<'_> {
     async fn earlier_revisions(&mut self, result: &mut ScenarioResult) {
         self.earlier().await;
         let earlier = self.earlier.as_deref().unwrap_or_default();
-        let mut spoken = BTreeSet::new();
         for line in earlier {
             let revision = line.connection.revision();
-            spoken.insert(revision);
-            for subject in &self.subjects {
-                let name = &subject.tool.name;
-                let Some(projected) = line.tools.get(name) else { continue };
-                let details = json!({"tool": name, "revision": revision});
-                let of_p13 = result.scenario == Scenario::P13;
-                if of_p13 {
-                    let judgement = outputs::projected_declaration(&subject.tool, projected);
-                    result.checks.extend(checks(&judgement, name, &details));
+            let tools = match &line.tools {
+                Ok(tools) => tools,
+                Err(why) => {
+                    let text = Some(format!("under {revision}: {why}"));
+                    let details = json!({"revision": revision});
+                    result.checks.push(Check::plain("listed", LISTED, text, details));
+                    continue;
                 }
-                let arguments = match &subject.arguments {
-                    Ok(arguments) => arguments,
-                    Err(why) => {
-                        note(result, format!("{name} was not called: {why}"));
-                        continue;
-                    }
-                };
-                match call(&line.connection, name, arguments, None, self.options.timeout).await {
-                    Came::Result(outcome) => {
-                        let schema = output_schema(projected).map(Compiled::new);
-                        let judgement = outputs::projected_result(&outcome, schema.as_ref());
-                        result.checks.extend(checks(&half(judgement, of_p13), name, &details));
-                    }
-                    Came::Refused { code, message } => {
-                        note(result, format!("{name} was refused under {revision}: {message} ({code})"));
-                    }
-                    Came::Lost(why) => {
-                        let text = Some(format!("{name} under {revision}: {why}"));
-                        let owed = "A call is answered with a result of the revision's shape.";
-                        result.checks.push(Check::plain("answered", owed, text, details));
-                    }
+            };
+            for subject in &self.subjects {
+                match tools.get(&subject.tool.name) {
+                    Some(projected) => self.under_earlier(result, line, subject, projected).await,
+                    None => note(result, format!("{} is not listed under {revision}", subject.tool.name)),
                 }
             }
         }
-        if spoken.is_empty() {
+        if earlier.is_empty() {
             result.skipped = Some("the server speaks no earlier revision".to_owned());
         } else if result.checks.is_empty() {
             result.skipped = Some(format!("no tool could be called: {}", result.notes.join("; ")));
+        }
+    }
+
+    /// One tool under an earlier revision.
+    async fn under_earlier(
+        &self,
+        result: &mut ScenarioResult,
+        line: &Earlier,
+        subject: &Subject,
+        projected: &Tool,
+    ) {
+        let (name, revision) = (&subject.tool.name, line.connection.revision());
+        let details = json!({"tool": name, "revision": revision});
+        let of_p13 = result.scenario == Scenario::P13;
+        if of_p13 {
+            let judgement = outputs::projected_declaration(&subject.tool, projected);
+            result.checks.extend(checks(&judgement, name, &details));
+        }
+        let arguments = match &subject.arguments {
+            Ok(arguments) => arguments,
+            Err(why) => return note(result, format!("{name} was not called: {why}")),
+        };
+        let came = call(&line.connection, name, arguments, None, self.options.timeout).await;
+        let how = match &came {
+            Came::Result(outcome) => {
+                let schema = output_schema(projected).map(Compiled::new);
+                let judgement = outputs::projected_result(outcome, schema.as_ref());
+                result.checks.extend(checks(&half(judgement, of_p13), name, &details));
+                outcome.is_error.then(|| "failed".to_owned())
+            }
+            Came::Refused { code, message } => Some(format!("was refused: {message} ({code})")),
+            Came::Lost(why) => {
+                let text = Some(format!("{name} under {revision}: {why}"));
+                return result.checks.push(Check::plain("answered", ANSWERED, text, details));
+            }
+        };
+        let Some(how) = how else { return };
+        let text = format!("{name} under {revision} {how}");
+        // The arguments' matter, unless the newest revision takes them. Asked anew: a second call may fail under any revision.
+        match call(&self.line, name, arguments, None, self.options.timeout).await {
+            Came::Result(outcome) if !outcome.is_error => {
+                let text = Some(format!("{text}, and under {} it gave a result", self.revision()));
+                result.checks.push(Check::plain("answered", ANSWERED, text, details));
+            }
+            Came::Result(_) | Came::Refused { .. } | Came::Lost(_) => note(result, text),
         }
     }
 }
@@ -427,6 +491,7 @@ fn note(result: &mut ScenarioResult, text: String) {
     }
 }
 
-fn names(selectors: &[Selector]) -> String {
-    selectors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn asked_for(requested: Option<&[Selector]>) -> String {
+    let names = |it: &[Selector]| it.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    requested.map_or_else(|| "no selection".to_owned(), names)
 }

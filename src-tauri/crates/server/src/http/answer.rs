@@ -24,16 +24,18 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// The first thing that a request leads to. Waits without end if there is none, as only an interference does.
-pub(super) async fn first(frames: &mut Receiver<Frame>, crash: &watch::Sender<bool>) -> Frame {
-    match frames.recv().await {
-        Some(Frame::Crash) => {
-            crash.send_replace(true);
-            Frame::Crash
-        }
-        Some(frame) => frame,
-        None => never().await,
+/// The first thing that a request leads to; nothing if it was cancelled before.
+pub(super) async fn first(frames: &mut Receiver<Frame>, crash: &watch::Sender<bool>) -> Option<Frame> {
+    let first = frames.recv().await;
+    if first == Some(Frame::Crash) {
+        crash.send_replace(true);
     }
+    first
+}
+
+/// The answer to a request that was cancelled: a stream that ends without it (2025-11-25 basic/utilities/cancellation).
+pub(super) fn cancelled() -> Response<Body> {
+    stream_of(stream::empty())
 }
 
 /// Does not answer.
