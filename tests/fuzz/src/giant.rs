@@ -117,13 +117,15 @@ static DECODER: [Giant; 39] = [
         repeated("[{\"jsonrpc\":\"2.0\",\"method\":\"x\"},[1", ",1", "]]\n", n)
     }),
     ("a batch of nested lists", |n| nested("[", "[", "1", "]", "]\n", n)),
-    ("pings on lines", |n| repeated("", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", "", n)),
+    ("pings on lines", |n| {
+        repeated("", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", "", n.min(FLOOD))
+    }),
     ("questions on lines", |n| {
         repeated(
             "",
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"message\":\"m\",\"requestedSchema\":{}}}\n",
             "",
-            n,
+            n.min(FLOOD),
         )
     }),
     ("changes of lists", |n| {
@@ -131,7 +133,7 @@ static DECODER: [Giant; 39] = [
             "",
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n",
             "",
-            n,
+            n.min(FLOOD),
         )
     }),
     ("changes of resources", |n| {
@@ -139,7 +141,7 @@ static DECODER: [Giant; 39] = [
             "",
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"a\"}}\n",
             "",
-            n,
+            n.min(FLOOD),
         )
     }),
     ("log messages", |n| {
@@ -147,12 +149,14 @@ static DECODER: [Giant; 39] = [
             "",
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"x\"}}\n",
             "",
-            n,
+            n.min(FLOOD),
         )
     }),
-    ("answers to nothing", |n| repeated("", "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n", "", n)),
-    ("empty lines", |n| repeated("", "\n", "", n)),
-    ("short lines of noise", |n| repeated("", "x\n", "", n)),
+    ("answers to nothing", |n| {
+        repeated("", "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n", "", n.min(FLOOD))
+    }),
+    ("empty lines", |n| repeated("", "\n", "", n.min(FLOOD))),
+    ("short lines of noise", |n| repeated("", "x\n", "", n.min(FLOOD))),
     ("one line of spaces", |n| repeated("", " ", "\n", n)),
     ("one line of byte order marks", |n| repeated("", "\u{feff}", "{}\n", n)),
     ("one string", |n| repeated(&format!("{ANSWER}\""), "x", "\"}\n", n)),
@@ -168,13 +172,15 @@ static DECODER: [Giant; 39] = [
 /// The forms of server-sent events, for a decoder that is told to read a body.
 pub static EVENTS: [Giant; 9] = [
     ("one event of one line", |n| repeated("data: \"", "x", "\"\n\n", n)),
-    ("one event of many lines", |n| repeated("", "data:\n", "\n", n)),
-    ("many events", |n| repeated("", "data:1\n\n", "", n)),
+    ("one event of many lines", |n| repeated("", "data:\n", "\n", n.min(FLOOD))),
+    ("many events", |n| repeated("", "data:1\n\n", "", n.min(FLOOD))),
     ("an event that never ends", |n| repeated("data:", "x", "", n)),
-    ("many identifiers", |n| repeated("", "id:1\n", "\n", n)),
-    ("comments", |n| repeated("", ":\n", "\n", n)),
-    ("ends of lines", |n| repeated("", "\r\n", "\n", n)),
-    ("events of answers", |n| repeated("", "data: {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n", "", n)),
+    ("many identifiers", |n| repeated("", "id:1\n", "\n", n.min(FLOOD))),
+    ("comments", |n| repeated("", ":\n", "\n", n.min(FLOOD))),
+    ("ends of lines", |n| repeated("", "\r\n", "\n", n.min(FLOOD))),
+    ("events of answers", |n| {
+        repeated("", "data: {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n", "", n.min(FLOOD))
+    }),
     ("event bytes that are not UTF-8", |n| [b"data:".as_slice(), &vec![0xff; n], b"\n\n"].concat()),
 ];
 
@@ -298,6 +304,10 @@ static CODEC: [Giant; 30] = [
     }),
     ("the same member again and again", |n| repeated("{\"content\":[]", ",\"a\":1", "}", n)),
 ];
+
+/// The most bytes of many short messages. Each is taken by itself, and the reader gives way between them, so what is judged is the cost
+/// of one; sixty-four mebibytes of them would judge the patience of the machine.
+const FLOOD: usize = 8 << 20;
 
 /// The most that is put into a schema here: what is larger is refused unread.
 const SCHEMA: usize = 1 << 20;

@@ -27,7 +27,10 @@ const MOST_SEARCHED: u64 = 1_500_000;
 /// How far an expression with look-around may go back. What needs more is not decided.
 const MOST_BACKTRACKING: usize = 10_000;
 /// The largest expression, compiled, in bytes.
-const LARGEST_EXPRESSION: usize = 1 << 20;
+const LARGEST_EXPRESSION: usize = 512 << 10;
+/// The most expressions and references of a schema. Each expression is compiled, and each reference is followed with all that led to it.
+const MOST_EXPRESSIONS: usize = 500;
+const MOST_REFERENCES: usize = 10_000;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,6 +196,15 @@ fn compile(schema: &RawJson) -> Result<Ready, NotChecked> {
     }
     let value: Value = schema.to().map_err(|error| NotChecked::Schema(error.to_string()))?;
     let draft = dialect(&value)?;
+    let extent = cost::Extent::of(&value);
+    for (count, most, what) in [
+        (extent.expressions, MOST_EXPRESSIONS, "expressions"),
+        (extent.references, MOST_REFERENCES, "references"),
+    ] {
+        if count > most {
+            return Err(NotChecked::Schema(format!("it has {count} {what}, more than {most}")));
+        }
+    }
     let expressions = PatternOptions::fancy_regex()
         .backtrack_limit(MOST_BACKTRACKING)
         .size_limit(LARGEST_EXPRESSION)
@@ -202,7 +214,6 @@ fn compile(schema: &RawJson) -> Result<Ready, NotChecked> {
         .with_pattern_options(expressions)
         .build(&value)
         .map_err(|error| NotChecked::Schema(brief(&error.to_string())))?;
-    let extent = cost::Extent::of(&value);
     Ok(Ready { validator, schema: value, extent })
 }
 

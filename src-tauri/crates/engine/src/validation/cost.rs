@@ -7,50 +7,57 @@
 use std::collections::HashMap;
 
 use jsonschema::json::{Array as _, Node as _, Object as _};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::text::TextNode;
 
 /// How deep keywords may lead to others at the same place of a value; deeper is a circle or as good as one.
 const DEEPEST: usize = 256;
 
-/// What a schema is, as far as its cost goes.
+/// What a schema is, as far as its cost goes. Counts in every value of it, so that nothing hides in an unknown keyword.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Extent {
     /// The most visits to one place of a value, if nothing leads to a part of the schema twice.
     most: u64,
-    /// Whether that cannot be told without the value: references lead to parts again, and the cost of an expression is the length of
-    /// the text.
+    /// How many references it has, which lead to parts again.
+    pub(super) references: usize,
+    /// How many expressions it has, whose cost is the length of the text.
+    pub(super) expressions: usize,
+    /// Whether it has keywords whose cost depends on the value in other ways.
     depends: bool,
 }
 
 impl Extent {
-    /// Of a schema. Looks for references in every value of it, so that none hides in an unknown keyword.
+    /// Of a schema.
     pub(super) fn of(schema: &Value) -> Self {
-        Self { most: most_visits(schema), depends: depends(schema) }
+        let mut extent = Self { most: most_visits(schema), ..Self::default() };
+        extent.count(schema);
+        extent
+    }
+
+    fn count(&mut self, value: &Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, part) in map {
+                    match key.as_str() {
+                        "$ref" | "$dynamicRef" | "$recursiveRef" => self.references += 1,
+                        "pattern" => self.expressions += 1,
+                        "patternProperties" => self.expressions += part.as_object().map_or(0, Map::len),
+                        "propertyNames" | "format" | "uniqueItems" => self.depends = true,
+                        _ => {}
+                    }
+                    self.count(part);
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|it| self.count(it)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
     }
 
     /// Whether a value is certainly checked within a limit, told without walking.
     pub(super) fn is_within(&self, value: TextNode<'_>, limit: u64) -> bool {
-        !self.depends && self.most.saturating_mul(count(value.places())) <= limit
-    }
-}
-
-fn depends(value: &Value) -> bool {
-    const BY_VALUE: &[&str] = &[
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "pattern",
-        "patternProperties",
-        "propertyNames",
-        "format",
-        "uniqueItems",
-    ];
-    match value {
-        Value::Object(map) => map.iter().any(|(key, it)| BY_VALUE.contains(&key.as_str()) || depends(it)),
-        Value::Array(list) => list.iter().any(depends),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        let is_known = !self.depends && self.references == 0 && self.expressions == 0;
+        is_known && self.most.saturating_mul(count(value.places())) <= limit
     }
 }
 
@@ -249,7 +256,7 @@ fn count(number: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     use super::{super::text::Text, *};
 

@@ -197,6 +197,20 @@ pub fn events() -> (EventSender, EventReceiver) {
 pub struct EventSender(Arc<Shared>);
 
 impl EventSender {
+    /// Tells of a line, which is made only if there is room for it: a flood of lines costs no copy of each.
+    pub(super) fn line(&self, bytes: usize, make: impl FnOnce() -> ConnectionEvent) {
+        let is_left_out = self.0.with(|queue| {
+            let weight = bytes.min(MAX_LINE_TEXT);
+            let full = queue.events.len() >= MAX_QUEUED || queue.bytes + weight > MAX_QUEUED_BYTES;
+            let is_left_out = queue.receiver_gone || full || queue.dropped > 0;
+            queue.dropped += u64::from(is_left_out && !queue.receiver_gone);
+            is_left_out
+        });
+        if !is_left_out {
+            self.tell(make());
+        }
+    }
+
     pub(super) fn tell(&self, event: ConnectionEvent) {
         self.0.with(|queue| {
             if queue.receiver_gone {

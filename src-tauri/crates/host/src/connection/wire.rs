@@ -363,10 +363,9 @@ impl Wire {
     async fn take(self: &Arc<Self>, sorted: Sorted, text: ByteString, length: usize) {
         match sorted {
             Sorted::Messages(messages) => {
-                let title = messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", ");
-                self.events.tell(ConnectionEvent::Line {
+                self.events.line(text.len(), || ConnectionEvent::Line {
                     direction: Direction::FromServer,
-                    title,
+                    title: messages.iter().map(|it| self.title(it)).collect::<Vec<_>>().join(", "),
                     text: cut(&text),
                     bytes: length,
                 });
@@ -376,7 +375,7 @@ impl Wire {
             }
             Sorted::Noise => {
                 self.noise.fetch_add(1, Ordering::Relaxed);
-                self.events.tell(ConnectionEvent::Noise { text: cut(&text), bytes: length });
+                self.events.line(text.len(), || ConnectionEvent::Noise { text: cut(&text), bytes: length });
             }
             Sorted::Broken { why, ids } => {
                 self.noise.fetch_add(1, Ordering::Relaxed);

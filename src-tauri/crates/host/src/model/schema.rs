@@ -211,9 +211,15 @@ fn is_condition(union: &RawJson, root: &RawObject) -> bool {
     root.get("properties").is_some() && !branches.is_empty() && branches.iter().all(only_required)
 }
 
+/// The most branches that are merged: each property is looked up among all that came before. A longer union is wrapped.
+const MOST_MERGED: usize = 200;
+
 /// Merges a union of objects into the root: all properties; required is what every branch requires, or with `all` what any does.
 fn merge(root: &mut RawObject, union: &RawJson, all: bool) -> Option<()> {
     let branches: Vec<RawObject> = union.to().ok()?;
+    if branches.len() > MOST_MERGED {
+        return None;
+    }
     let mut properties: RawObject = root.get("properties").and_then(RawObject::of).unwrap_or_default();
     let mut required: Vec<String> = root.get("required").and_then(|it| it.to().ok()).unwrap_or_default();
     let mut common: Option<Vec<String>> = None;

@@ -288,12 +288,13 @@ impl TableIndex {
 
     fn sort(&self, rows: &mut [u32], sort: &Sort) {
         let Some(column) = self.columns.iter().position(|column| column.key == sort.column) else { return };
-        let keys: HashMap<u32, Key> = rows.iter().map(|&row| (row, self.key(row, index(column)))).collect();
-        // `sort_by_key` would copy the keys; both are stable, so equal rows keep the order of the list.
-        rows.sort_by(|left, right| match (keys.get(left), keys.get(right)) {
-            (Some(left), Some(right)) => left.compare(right, sort.descending),
-            _ => Ordering::Equal,
-        });
+        let mut keyed: Vec<(Key, u32)> =
+            rows.iter().map(|&row| (self.key(row, index(column)), row)).collect();
+        // It is stable, so equal rows keep the order of the list.
+        keyed.sort_by(|left, right| left.0.compare(&right.0, sort.descending));
+        for (row, (_, sorted)) in rows.iter_mut().zip(keyed) {
+            *row = sorted;
+        }
     }
 
     fn key(&self, row: u32, column: u32) -> Key {
