@@ -142,7 +142,7 @@ fn decode_tool(
 ) -> Result<Tool, RejectedTool> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Wire {
+    struct Wire<'t> {
         name: String,
         #[serde(default)]
         title: Option<String>,
@@ -150,14 +150,14 @@ fn decode_tool(
         description: Option<String>,
         #[serde(default)]
         input_schema: Option<RawJson>,
-        #[serde(default)]
-        annotations: Option<RawJson>,
-        #[serde(rename = "_meta", default)]
-        meta: Option<RawJson>,
+        #[serde(borrow, default)]
+        annotations: Option<&'t RawValue>,
+        #[serde(borrow, rename = "_meta", default)]
+        meta: Option<&'t RawValue>,
     }
     let reject =
         |name: &str, rule, why: String| RejectedTool { name: name.to_owned(), rule, why, raw: raw.clone() };
-    let wire: Wire = raw.to().map_err(|error| reject("", None, error.to_string()))?;
+    let wire: Wire<'_> = raw.view().map_err(|error| reject("", None, error.to_string()))?;
     let input_schema = match wire.input_schema {
         Some(schema) if schema.is_object() => schema,
         Some(_) | None => {
@@ -187,9 +187,10 @@ fn decode_tool(
             raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
         Contract::Legacy { output_schema: contract.output_schema.filter(|it| it.get() != "null") }
     };
-    let annotations: ToolAnnotations = wire.annotations.and_then(|it| it.to().ok()).unwrap_or_default();
+    let annotations: ToolAnnotations =
+        wire.annotations.and_then(|it| serde_json::from_str(it.get()).ok()).unwrap_or_default();
     Ok(Tool {
-        ui: decode_ui_link(wire.meta.as_ref(), pointer, diagnostics),
+        ui: decode_ui_link(wire.meta, pointer, diagnostics),
         title: wire.title.or_else(|| annotations.title.clone()),
         name: wire.name,
         description: wire.description,
@@ -226,37 +227,40 @@ fn decode_variants(
 
 /// Reads `_meta.ui`, or the flat form that it replaced; nested wins (MCP Apps 2026-01-26).
 fn decode_ui_link(
-    meta: Option<&RawJson>,
+    meta: Option<&RawValue>,
     pointer: &str,
     diagnostics: &mut Vec<WireDiagnostic>,
 ) -> Option<UiLink> {
     // Only what is needed is read, each part by itself: one that is wrong does not cost the other.
     #[derive(Deserialize)]
-    struct Meta {
-        #[serde(default)]
-        ui: Option<RawJson>,
-        #[serde(rename = "ui/resourceUri", default)]
-        flat: Option<RawJson>,
+    struct Meta<'t> {
+        #[serde(borrow, default)]
+        ui: Option<&'t RawValue>,
+        #[serde(borrow, rename = "ui/resourceUri", default)]
+        flat: Option<&'t RawValue>,
     }
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase")]
-    struct Nested {
-        #[serde(default)]
-        resource_uri: Option<RawJson>,
-        #[serde(default)]
-        visibility: Option<RawJson>,
+    struct Nested<'t> {
+        #[serde(borrow, default)]
+        resource_uri: Option<&'t RawValue>,
+        #[serde(borrow, default)]
+        visibility: Option<&'t RawValue>,
     }
-    let meta: Meta = meta?.to().ok()?;
-    let nested: Nested = meta.ui.and_then(|it| it.to().ok()).unwrap_or_default();
-    let uri = nested.resource_uri.or(meta.flat).and_then(|it| it.to::<String>().ok());
+    fn read<'t, T: Deserialize<'t>>(raw: &'t RawValue) -> Option<T> {
+        serde_json::from_str(raw.get()).ok()
+    }
+    let meta: Meta<'_> = read(meta?)?;
+    let nested: Nested<'_> = meta.ui.and_then(read).unwrap_or_default();
+    let uri: Option<String> = nested.resource_uri.or(meta.flat).and_then(read);
     let uri = uri.as_deref();
-    let visibility =
-        nested.visibility.and_then(|it| it.to::<Bounded<RawJson, MOST_VISIBLE>>().ok()).map(|it| it.items);
+    let visibility: Option<Bounded<&RawValue, MOST_VISIBLE>> = nested.visibility.and_then(read);
     if uri.is_none() && visibility.is_none() {
         return None;
     }
-    let is_role = |it: &RawJson, role: &str| it.to::<String>().is_ok_and(|it| it == role);
-    let names = |role: &str| visibility.as_ref().is_none_or(|them| them.iter().any(|it| is_role(it, role)));
+    let is_role = |it: &&RawValue, role: &str| read::<String>(it).is_some_and(|it| it == role);
+    let names =
+        |role: &str| visibility.as_ref().is_none_or(|them| them.items.iter().any(|it| is_role(it, role)));
     let resource_uri = uri.filter(|it| it.starts_with("ui://")).map(str::to_owned);
     if let (Some(uri), None) = (uri, &resource_uri) {
         diagnostics.push(WireDiagnostic {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::RawJson;
+use crate::{RawJson, bounded::Bounded};
 
 /// One block of a `content` array, with its annotations.
 ///
@@ -93,7 +93,7 @@ pub enum ResourceBody {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Annotations {
     /// Roles that the block is meant for: `user`, `assistant`. A hint of one block; see rule H02.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "few", skip_serializing_if = "Option::is_none")]
     pub audience: Option<Vec<String>>,
     /// From 0 (least) to 1 (most important).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +101,13 @@ pub struct Annotations {
     /// An ISO 8601 time.
     #[serde(rename = "lastModified", default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
+}
+
+/// The most roles of a hint that are read; two are defined.
+const MOST_ROLES: usize = 16;
+
+fn few<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    Option::<Bounded<String, MOST_ROLES>>::deserialize(deserializer).map(|it| it.map(|it| it.items))
 }
 
 impl ContentBlock {

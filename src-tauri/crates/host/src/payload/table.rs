@@ -18,6 +18,8 @@ use super::{
     tree::escape,
 };
 
+/// A list of more records than this is left to the inspector.
+const MOST_ROWS: usize = 4_000_000;
 /// More columns than this are left to the inspector.
 const MAX_COLUMNS: usize = 500;
 /// A text longer than this (in characters) is shown abridged and opened in the inspector.
@@ -44,7 +46,7 @@ pub enum Shape {
 
 /// Decides how a value is shown, and indexes it if it is a table.
 ///
-/// A table is a list of which more than half are objects; or an object that looks like an envelope of such a list, since results of
+/// A table is a list of at most four million elements of which more than half are objects; or an object that looks like an envelope of such a list, since results of
 /// earlier revisions had to be objects: the list is at least a third of the text and beside it stand at most four scalars (see
 /// [`TableIndex::beside`]).
 /// `schema` is that of the variant itself and gives the titles.
@@ -73,6 +75,9 @@ fn is_records(text: &str, list: &Range<usize>) -> bool {
     let (mut objects, mut all) = (0_usize, 0_usize);
     for child in children(text, list.start) {
         all += 1;
+        if all > MOST_ROWS {
+            return false;
+        }
         if JsonKind::of(slice(text, &child.value)) == JsonKind::Object {
             objects += 1;
         }
