@@ -21,7 +21,7 @@ const LARGEST_SCHEMA: usize = 1 << 20;
 /// The largest payload that is checked, in bytes. Above it, the index of the text would cost more memory than the answer is worth.
 const LARGEST_PAYLOAD: usize = 64 << 20;
 /// The most work that a check may be, in visits of a part of the schema to a part of the value. A million is a few hundredths of a second.
-const MOST_VISITS: u64 = 20_000_000;
+const MOST_VISITS: u64 = 30_000_000;
 /// The most work after which problems are looked for: each visit may find one, and all are kept before the first is shown.
 const MOST_SEARCHED: u64 = 1_500_000;
 /// How far an expression with look-around may go back. What needs more is not decided.
@@ -260,10 +260,12 @@ impl Verdict {
                 Some(first) if first.pointer.is_empty() => {
                     format!("does not fit its schema: {}", first.message)
                 }
-                Some(first) => format!("does not fit its schema at {}: {}", first.pointer, first.message),
+                Some(first) => {
+                    format!("does not fit its schema at {}: {}", brief(&first.pointer), first.message)
+                }
                 None => "does not fit its schema".to_owned(),
             },
-            Self::NotChecked(why) => format!("not validated: {why}"),
+            Self::NotChecked(why) => format!("not validated: {}", brief(&why.to_string())),
         }
     }
 }
@@ -313,6 +315,52 @@ mod tests {
             panic!("too few")
         };
         assert_eq!((problems.len(), problems[0].pointer.as_str()), (1, ""));
+    }
+
+    #[test]
+    fn objects_and_lists_are_compared_as_json_compares_them() {
+        let schema = r#"{"enum":[{"a":1,"b":[true,{"c":"x"}]},[],[1,2]]}"#;
+        for value in [
+            r#"{"b":[true,{"c":"x"}],"a":1.0}"#,
+            r#"{"a":0,"b":[true,{"c":"\u0078"}],"\u0061":1}"#,
+            "[ ]",
+            "[1,2.0]",
+        ] {
+            assert_eq!(check(schema, value), Verdict::Fits, "{value}");
+        }
+        for value in [
+            r#"{"a":1}"#,
+            r#"{"a":1,"b":[true,{"c":"x"}],"d":1}"#,
+            r#"{"a":1,"c":2}"#,
+            "[1]",
+            "[1,2,3]",
+            "{}",
+        ] {
+            assert!(matches!(check(schema, value), Verdict::Violates { .. }), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_schema_of_endless_expressions_or_references_is_not_begun() {
+        let expressions = |count: usize| {
+            let all: Vec<String> = (0..count).map(|it| format!("\"a{{1000}}{it}\":{{}}")).collect();
+            format!("{{\"patternProperties\":{{{}}}}}", all.join(","))
+        };
+        let references =
+            format!("{{\"allOf\":[{}1]}}", r##"{"$ref":"#/$defs/a"},"##.repeat(MOST_REFERENCES + 1));
+        assert_eq!(check(&expressions(20), "{}"), Verdict::Fits);
+        for schema in [expressions(MOST_EXPRESSIONS + 1), references] {
+            let verdict = check(&schema, "{}");
+            assert!(matches!(verdict, Verdict::NotChecked(NotChecked::Schema(_))), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_in_a_few_words_has_few() {
+        let long = "k".repeat(10_000);
+        let schema = format!(r#"{{"properties":{{"{long}":{{"type":"string"}}}}}}"#);
+        assert!(check(&schema, &format!(r#"{{"{long}":1}}"#)).line().len() < 1_000);
+        assert!(check(&format!(r#"{{"$schema":"{long}"}}"#), "1").line().len() < 1_000);
     }
 
     #[test]

@@ -11,6 +11,10 @@ use serde_json::{Map, Value};
 
 use super::text::TextNode;
 
+/// What looking a member up costs, and what trying a choice does besides the visits in it.
+const LOOKUP: usize = 2;
+const CHOICE: usize = 8;
+
 /// How deep keywords may lead to others at the same place of a value; deeper is a circle or as good as one.
 const DEEPEST: usize = 256;
 
@@ -77,13 +81,14 @@ fn visits(schema: &Value) -> (u64, u64) {
             | "dependencies" => {
                 for branch in branches(key, part) {
                     let (more_here, more_inside) = visits(branch);
-                    here += more_here;
+                    here += more_here + count(choice(key));
                     inside += more_inside;
                 }
             }
             "enum" | "required" | "const" => here += count(weight(part)),
-            // Each member is looked up.
-            "properties" => inside += 1 + branches(key, part).into_iter().map(most_visits).max().unwrap_or(0),
+            "properties" => {
+                inside += count(LOOKUP) + branches(key, part).into_iter().map(most_visits).max().unwrap_or(0);
+            }
             "items"
             | "prefixItems"
             | "contains"
@@ -149,6 +154,7 @@ impl<'s> Walk<'s> {
                 "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
                 | "dependencies" => {
                     for branch in branches(key, part) {
+                        self.pay(choice(key))?;
                         self.visit(branch, value, depth + 1)?;
                     }
                 }
@@ -183,7 +189,7 @@ impl<'s> Walk<'s> {
             "properties" => {
                 let parts = part.as_object()?;
                 map.members().try_for_each(|(name, it)| {
-                    self.pay(1)?;
+                    self.pay(LOOKUP)?;
                     parts.get(&*name).map_or(Some(()), |part| self.visit(part, it, 0))
                 })
             }
@@ -239,6 +245,10 @@ fn named<'s>(schema: &'s Value, name: &str, found: &mut Vec<&'s Value>) {
         Value::Array(list) => list.iter().for_each(|it| named(it, name, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn choice(key: &str) -> usize {
+    if matches!(key, "anyOf" | "oneOf") { CHOICE } else { 0 }
 }
 
 /// How many values stand in a part of a schema.

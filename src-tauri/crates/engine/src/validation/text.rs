@@ -303,8 +303,22 @@ impl<'a> Node<'a, JsonText> for TextNode<'a> {
                 self.as_number().is_some_and(|number| cmp::equal_numbers(&number, expected))
             }
             Value::String(expected) => self.as_string().is_some_and(|text| text == expected.as_str()),
-            Value::Array(_) => self.as_array().is_some() && cmp::equal(&self.whole(), expected),
-            Value::Object(_) => self.as_object().is_some() && cmp::equal(&self.whole(), expected),
+            Value::Array(expected) => self.as_array().is_some_and(|list| {
+                let mut rest = expected.iter();
+                list.elements().all(|it| rest.next().is_some_and(|expected| it.equals_value(expected)))
+                    && rest.next().is_none()
+            }),
+            Value::Object(members) => self.as_object().is_some_and(|object| {
+                let count = object.children().count();
+                // A member that stands twice is one, which only a tree knows.
+                if count > members.len() {
+                    return cmp::equal(&self.whole(), expected);
+                }
+                count == members.len()
+                    && members.iter().all(|(name, expected)| {
+                        object.get(&JsonText::prepare_key(name)).is_some_and(|it| it.equals_value(expected))
+                    })
+            }),
         }
     }
 

@@ -22,6 +22,10 @@ use super::{
 const MOST_ROWS: usize = 4_000_000;
 /// More columns than this are left to the inspector.
 const MAX_COLUMNS: usize = 500;
+/// So many of the further keys are told apart to be counted.
+const MOST_LEFT_OUT: usize = 10_000;
+/// So many spellings of keys are remembered; further ones are read each time.
+const MOST_SPELLINGS: usize = 4 * MAX_COLUMNS;
 /// A text longer than this (in characters) is shown abridged and opened in the inspector.
 const LONG_TEXT: usize = 2_000;
 /// How much of an object or array a cell shows, in characters.
@@ -231,7 +235,7 @@ impl TableIndex {
         &self.columns
     }
 
-    /// How many further keys are not shown as columns because there are too many; the inspector and the exports of rows have them.
+    /// How many further keys are not shown as columns because there are too many, counted up to ten thousand; the inspector and the exports of rows have them.
     pub fn columns_left_out(&self) -> usize {
         self.left_out
     }
@@ -490,12 +494,16 @@ impl<'t> Builder<'t> {
         let column = match self.by_name.get(&key).copied() {
             Some(column) => column,
             None if self.columns.len() >= MAX_COLUMNS => {
-                self.left_out.insert(quoted);
+                if self.left_out.len() < MOST_LEFT_OUT {
+                    self.left_out.insert(quoted);
+                }
                 return None;
             }
             None => self.add(key, false),
         };
-        self.by_key.insert(quoted, column);
+        if self.by_key.len() < MOST_SPELLINGS {
+            self.by_key.insert(quoted, column);
+        }
         Some(column)
     }
 
