@@ -187,11 +187,13 @@ fn validator(bytes: &[u8]) {
 
 fn payload(bytes: Vec<u8>) {
     let Ok(raw) = RawJson::parse(text(bytes)) else { return };
-    if let Shape::Table(table) = classify(&raw, None) {
+    // Each is something that a person asks for by itself; of a large value one is done.
+    let one = Random::new(count(raw.bytes())).below(5);
+    let is_asked = |act: usize| raw.bytes() <= LARGE || act == one;
+    if (raw.bytes() <= LARGE || one != 4)
+        && let Shape::Table(table) = classify(&raw, None)
+    {
         table.window(None, "", 0, 100);
-        // Each is something that a person asks for by itself; of a large value one is done.
-        let one = Random::new(count(raw.bytes())).below(4);
-        let is_asked = |act: usize| raw.bytes() <= LARGE || act == one;
         if is_asked(0) {
             table.window(None, "a", 3, 10);
         }
@@ -206,6 +208,9 @@ fn payload(bytes: Vec<u8>) {
             table.to_csv(None, "");
             RawJson::parse(table.to_json(None, "")).unwrap_or_else(|it| panic!("an export is no JSON: {it}"));
         }
+    }
+    if !is_asked(4) {
+        return;
     }
     let mut pointer = String::new();
     for _ in 0..if raw.bytes() > LARGE { 1 } else { 3 } {

@@ -72,32 +72,41 @@ pub fn json_children(
 ) -> Result<JsonChildren, TreeError> {
     let value = find(text, pointer)?;
     let kind = JsonKind::of(value);
-    let last = last_places(value, kind);
-    let mut seen: HashMap<Cow<'_, str>, usize> = HashMap::new();
-    let mut shown = Vec::new();
+    let limit = limit.min(MAX_CHILDREN);
+    let window: Vec<Child> = children(value, 0).skip(offset).take(limit).collect();
+    // Only keys that are shown are looked for elsewhere: an object may have millions.
+    let mut same: HashMap<Cow<'_, str>, Same> = match kind {
+        JsonKind::Object => window.iter().map(|it| (key_of(value, it), Same::default())).collect(),
+        _ => HashMap::new(),
+    };
+    let mut numbers = Vec::with_capacity(window.len());
     let mut count = 0;
     for child in children(value, 0) {
         let place = count;
         count += 1;
+        if same.is_empty() {
+            continue;
+        }
+        let found = same.get_mut(&key_of(value, &child));
+        let number = found.map_or(0, |it| it.note(place));
+        if (offset..offset.saturating_add(limit)).contains(&place) {
+            numbers.push(number);
+        }
+    }
+    let mut shown = Vec::with_capacity(window.len());
+    for (at, child) in window.into_iter().enumerate() {
+        let place = offset + at;
         let key = match kind {
             JsonKind::Object => key_of(value, &child),
             _ => Cow::Owned(place.to_string()),
         };
-        let earlier = match last.get(&key) {
-            Some(&last) if last != place => {
-                let number = seen.entry(key.clone()).or_default();
-                *number += 1;
-                Some(*number)
-            }
-            _ => None,
-        };
-        if place >= offset && shown.len() < limit.min(MAX_CHILDREN) {
-            let mut at = format!("{pointer}/{}", escape(&key));
-            if let Some(number) = earlier {
-                at.push_str(&format!("~2{number}"));
-            }
-            shown.push(line(key.into_owned(), at, value.get(child.value).unwrap_or_default()));
+        let mut pointer = format!("{pointer}/{}", escape(&key));
+        if let (Some(same), Some(number)) = (same.get(&key), numbers.get(at))
+            && same.last != place
+        {
+            pointer.push_str(&format!("~2{number}"));
         }
+        shown.push(line(key.into_owned(), pointer, value.get(child.value).unwrap_or_default()));
     }
     let text = match kind {
         JsonKind::Object | JsonKind::Array => String::new(),
@@ -123,13 +132,19 @@ fn line(key: String, pointer: String, text: &str) -> JsonChild {
     JsonChild { key, pointer, kind, text: shown, count }
 }
 
-/// For each key of an object the place of the last member that has it.
-fn last_places(value: &str, kind: JsonKind) -> HashMap<Cow<'_, str>, usize> {
-    match kind {
-        JsonKind::Object => {
-            children(value, 0).enumerate().map(|(place, child)| (key_of(value, &child), place)).collect()
-        }
-        _ => HashMap::new(),
+/// The members of an object that have one key.
+#[derive(Default)]
+struct Same {
+    seen: usize,
+    last: usize,
+}
+
+impl Same {
+    /// Notes a member at a place, and gives its number among them, from one.
+    fn note(&mut self, place: usize) -> usize {
+        self.seen += 1;
+        self.last = place;
+        self.seen
     }
 }
 
