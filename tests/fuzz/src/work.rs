@@ -63,8 +63,19 @@ fn read(order: Order) -> anyhow::Result<()> {
         forget_peak();
         let before = worked();
         run(order.target, case.bytes);
-        let took = worked().saturating_sub(before);
+        let mut took = worked().saturating_sub(before);
         let held = peak();
+        // A machine that others use is slow for moments, also by the clock of its processor: what is slow three times is slow.
+        for _ in 0..2 {
+            if took <= SLOWEST {
+                break;
+            }
+            let again = self::case(order.target, order.seed, number, Size::Any).bytes;
+            writeln!(output, "> {number}").context("nobody listens")?;
+            let before = worked();
+            run(order.target, again);
+            took = took.min(worked().saturating_sub(before));
+        }
         let is_failure = took > SLOWEST || held > HUNGRIEST;
         if is_failure || took > slowest || held > hungriest || seen != extent {
             slowest = slowest.max(took);
