@@ -98,7 +98,10 @@ async fn survey(entry: &Entry) -> Surveyed {
     let mut args: Vec<String> = ["--net", "--map-root-user", "--", "node"].map(str::to_owned).to_vec();
     args.push(program.to_string_lossy().into_owned());
     args.extend(entry.args.iter().map(|it| fill(it)));
-    let env = entry.env.iter().map(|(key, value)| (key.clone(), fill(value))).collect();
+    // What a server keeps for its user is of this run too.
+    let home_of_run = ("HOME".to_owned(), root.to_string_lossy().into_owned());
+    let own = entry.env.iter().map(|(key, value)| (key.clone(), fill(value)));
+    let env = std::iter::once(home_of_run).chain(own).collect();
     let spec = StdioSpec { command: "unshare".to_owned(), args, env, cwd: Some(root.clone()) };
     let filled = |it: &Option<RawJson>| it.as_ref().map(|it| RawJson::parse(fill(it.get())).unwrap());
     let given = |it: &Calls| Given {

@@ -89,14 +89,19 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// What is drawn for a case depends on it alone, so that it can be repeated: on its length and its start.
+fn drawn(text: &str) -> Random {
+    Random::new(
+        text.bytes().take(1 << 10).fold(count(text.len()), |sum, it| sum.rotate_left(5) ^ u64::from(it)),
+    )
+}
+
 fn codec(bytes: Vec<u8>) {
     let text = text(bytes);
     // A large one is read once, as the product reads it: as a message, or as one result under one revision. Its time would otherwise
     // be that of many readings.
     let is_large = text.len() > LARGE;
-    let start =
-        text.bytes().take(1 << 10).fold(count(text.len()), |sum, it| sum.rotate_left(5) ^ u64::from(it));
-    let mut random = Random::new(start);
+    let mut random = drawn(&text);
     let (any, one) = (random.below(4), random.below(REVISIONS.len()));
     // What looks like a result is read as that result.
     let act = match text.get(..6) {
@@ -188,7 +193,7 @@ fn validator(bytes: &[u8]) {
 fn payload(bytes: Vec<u8>) {
     let Ok(raw) = RawJson::parse(text(bytes)) else { return };
     // Each is something that a person asks for by itself; of a large value one is done.
-    let one = Random::new(count(raw.bytes())).below(5);
+    let one = drawn(raw.get()).below(5);
     let is_asked = |act: usize| raw.bytes() <= LARGE || act == one;
     if (raw.bytes() <= LARGE || one != 4)
         && let Shape::Table(table) = classify(&raw, None)

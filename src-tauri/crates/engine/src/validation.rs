@@ -23,7 +23,7 @@ const LARGEST_PAYLOAD: usize = 64 << 20;
 /// The most work that a check may be, in visits of a part of the schema to a part of the value. A million is a few hundredths of a second.
 const MOST_VISITS: u64 = 30_000_000;
 /// The most work after which problems are looked for: each visit may find one, and all are kept before the first is shown.
-const MOST_SEARCHED: u64 = 1_500_000;
+const MOST_SEARCHED: u64 = 500_000;
 /// How far an expression with look-around may go back. What needs more is not decided.
 const MOST_BACKTRACKING: usize = 10_000;
 /// The largest expression, compiled, in bytes.

@@ -150,6 +150,10 @@ fn decode_tool(
         description: Option<String>,
         #[serde(default)]
         input_schema: Option<RawJson>,
+        #[serde(default)]
+        output_schema: Option<RawJson>,
+        #[serde(borrow, default)]
+        output_variants: Option<&'t RawValue>,
         #[serde(borrow, default)]
         annotations: Option<&'t RawValue>,
         #[serde(borrow, rename = "_meta", default)]
@@ -174,18 +178,16 @@ fn decode_tool(
         }
     };
     let contract = if revision.has_output_variants() {
-        let contract: v2026_12::ToolContract =
-            raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
-        let Some(variants) = contract.output_variants else {
+        let Some(variants) = wire.output_variants else {
             let why = format!("{} declares no outputVariants under {revision}", wire.name);
             return Err(reject(&wire.name, Some(Rule::H09), why));
         };
+        let variants: v2026_12::Variants = serde_json::from_str(variants.get())
+            .map_err(|error| reject(&wire.name, None, format!("outputVariants: {error}")))?;
         Contract::Variants(decode_variants(&variants, &format!("{pointer}/outputVariants"), diagnostics))
     } else {
         // `outputVariants` seen here is not a signal (rule H31), so it is not read.
-        let contract: v2025::ToolContract =
-            raw.to().map_err(|error| reject(&wire.name, None, error.to_string()))?;
-        Contract::Legacy { output_schema: contract.output_schema.filter(|it| it.get() != "null") }
+        Contract::Legacy { output_schema: wire.output_schema }
     };
     let annotations: ToolAnnotations =
         wire.annotations.and_then(|it| serde_json::from_str(it.get()).ok()).unwrap_or_default();
@@ -202,7 +204,7 @@ fn decode_tool(
 }
 
 fn decode_variants(
-    variants: &Bounded<RawJson, { v2026_12::MOST_VARIANTS }>,
+    variants: &v2026_12::Variants,
     pointer: &str,
     diagnostics: &mut Vec<WireDiagnostic>,
 ) -> Vec<OutputVariant> {

@@ -2,21 +2,13 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{RawJson, bounded::Bounded, common::ContentBlock};
+use crate::{bounded::Bounded, common::ContentBlock};
 
 /// The most blocks of a `content` that are read.
 pub(crate) const MOST_BLOCKS: usize = 100_000;
 
 /// `content`.
 pub(crate) type Blocks = Bounded<ContentBlock, MOST_BLOCKS>;
-
-/// `Tool`, the fields whose shape depends on the revision.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ToolContract {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) output_schema: Option<RawJson>,
-}
 
 /// `CallToolResult`, with the discriminator that 2026-07-28 adds.
 ///

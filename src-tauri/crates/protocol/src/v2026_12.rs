@@ -15,13 +15,8 @@ pub(crate) const MOST_VARIANTS: usize = 1_000;
 /// The most outputs of a result that are read.
 pub(crate) const MOST_OUTPUTS: usize = 1_000;
 
-/// `Tool`, the fields whose shape depends on the revision.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ToolContract {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) output_variants: Option<Bounded<RawJson, MOST_VARIANTS>>,
-}
+/// `outputVariants` of a `Tool`.
+pub(crate) type Variants = Bounded<RawJson, MOST_VARIANTS>;
 
 /// `ToolResultVariant`.
 #[derive(Debug, Deserialize, Serialize)]

@@ -21,6 +21,8 @@ pub(super) const DEEPEST: usize = 128;
 pub(super) const MOST_PLACES: usize = 1 << 24;
 /// An object with more members than this is found in by a table.
 const FEW_MEMBERS: usize = 64;
+/// The longest number, in bytes. A validator reads it several times, and as a whole.
+const LONGEST_NUMBER: usize = 64 << 10;
 /// How much of a value an error quotes, in bytes of its text. Its message is cut again.
 const QUOTED: usize = 2_048;
 
@@ -54,6 +56,8 @@ pub(super) enum NoIndex {
     Long,
     #[error("it holds more than {MOST_PLACES} values")]
     Many,
+    #[error("it holds a number of more than {LONGEST_NUMBER} digits")]
+    Digits,
 }
 
 /// A container whose end is not reached yet.
@@ -98,6 +102,9 @@ impl<'t> Text<'t> {
                     }
                     let container = matches!(byte, b'{' | b'[');
                     let end = if container { at + 1 } else { value_end(bytes, at) };
+                    if byte != b'"' && end - at > LONGEST_NUMBER {
+                        return Err(NoIndex::Digits);
+                    }
                     all.places.push(Place { key, start: short(at), end: short(end), next: short(place + 1) });
                     if container {
                         if open.len() >= DEEPEST {
@@ -314,10 +321,10 @@ impl<'a> Node<'a, JsonText> for TextNode<'a> {
                 if count > members.len() {
                     return cmp::equal(&self.whole(), expected);
                 }
-                count == members.len()
-                    && members.iter().all(|(name, expected)| {
-                        object.get(&JsonText::prepare_key(name)).is_some_and(|it| it.equals_value(expected))
-                    })
+                let is_equal = |(name, expected): (&String, _)| {
+                    object.find(name).is_some_and(|it| it.equals_value(expected))
+                };
+                count == members.len() && members.iter().all(is_equal)
             }),
         }
     }
@@ -351,6 +358,15 @@ impl<'a> TextContainer<'a> {
     fn children(&self) -> Children<'a> {
         Children { text: self.text, at: self.at + 1, end: self.text.place(self.at).next }
     }
+
+    /// The member of this name, of which nothing was prepared.
+    fn find(&self, name: &str) -> Option<TextNode<'a>> {
+        let found = match self.text.large.get(&self.at) {
+            Some(members) => members.get(name).copied(),
+            None => self.children().filter(|it| self.text.key(*it) == name).last(),
+        };
+        found.map(|at| TextNode::Value { text: self.text, at })
+    }
 }
 
 /// The places of what a container holds.
@@ -382,9 +398,8 @@ impl<'a> Object<'a, JsonText> for TextContainer<'a> {
     }
 
     fn get(&self, key: &PreparedKey) -> Option<TextNode<'a>> {
-        let node = |at| TextNode::Value { text: self.text, at };
-        if let Some(members) = self.text.large.get(&self.at) {
-            return members.get(key.plain.as_str()).copied().map(node);
+        if self.text.large.contains_key(&self.at) {
+            return self.find(&key.plain);
         }
         let is_it = |at: &u32| {
             let start = long(self.text.place(*at).key);
@@ -395,7 +410,7 @@ impl<'a> Object<'a, JsonText> for TextContainer<'a> {
                 quoted.contains('\\') && unquote(quoted) == key.plain.as_str()
             }
         };
-        self.children().filter(is_it).last().map(node)
+        self.children().filter(is_it).last().map(|at| TextNode::Value { text: self.text, at })
     }
 
     fn members(&self) -> Members<'a> {
@@ -603,6 +618,13 @@ mod tests {
         assert!(valid(r##"{"items":{"$ref":"#"},"type":"array"}"##, &nested(DEEPEST)));
         assert_eq!(Text::index(&nested(DEEPEST + 1)).err(), Some(NoIndex::Deep));
         assert_eq!(Text::index(&nested(1_000_000)).err(), Some(NoIndex::Deep));
+    }
+
+    #[test]
+    fn a_number_is_bounded_and_a_text_is_not() {
+        assert!(valid(r#"{"type":"integer","minimum":5}"#, &"9".repeat(LONGEST_NUMBER)));
+        assert_eq!(Text::index(&"9".repeat(LONGEST_NUMBER + 1)).err(), Some(NoIndex::Digits));
+        assert!(valid(r#"{"minLength":5}"#, &format!("\"{}\"", "9".repeat(2 * LONGEST_NUMBER))));
     }
 
     #[test]

@@ -174,6 +174,13 @@ struct Queue {
     receiver_gone: bool,
 }
 
+impl Queue {
+    /// Whether a line of so many bytes is left out. After the first, all are until the gap was told, so that it is told where it is.
+    fn leaves_out(&self, weight: usize) -> bool {
+        self.events.len() >= MAX_QUEUED || self.bytes + weight > MAX_QUEUED_BYTES || self.dropped > 0
+    }
+}
+
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
@@ -200,11 +207,9 @@ impl EventSender {
     /// Tells of a line, which is made only if there is room for it: a flood of lines costs no copy of each.
     pub(super) fn line(&self, bytes: usize, make: impl FnOnce() -> ConnectionEvent) {
         let is_left_out = self.0.with(|queue| {
-            let weight = bytes.min(MAX_LINE_TEXT);
-            let full = queue.events.len() >= MAX_QUEUED || queue.bytes + weight > MAX_QUEUED_BYTES;
-            let is_left_out = queue.receiver_gone || full || queue.dropped > 0;
+            let is_left_out = queue.leaves_out(bytes.min(MAX_LINE_TEXT));
             queue.dropped += u64::from(is_left_out && !queue.receiver_gone);
-            is_left_out
+            is_left_out || queue.receiver_gone
         });
         if !is_left_out {
             self.tell(make());
@@ -216,8 +221,7 @@ impl EventSender {
             if queue.receiver_gone {
                 return;
             }
-            let full = queue.events.len() >= MAX_QUEUED || queue.bytes + event.weight() > MAX_QUEUED_BYTES;
-            if event.is_line() && (full || queue.dropped > 0) {
+            if event.is_line() && queue.leaves_out(event.weight()) {
                 queue.dropped += 1;
                 return;
             }

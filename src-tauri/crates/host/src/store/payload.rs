@@ -5,10 +5,11 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Store, StoreError, Written, open::Migration};
 
-/// The blob stands last, so that reading the columns before it does not read it.
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    sql: "CREATE TABLE payload (
+/// A large value lies in parts, because the database copies a value twice on its way in.
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        sql: "CREATE TABLE payload (
             row INTEGER PRIMARY KEY, handle TEXT NOT NULL UNIQUE,
             conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
             call_id TEXT, audience TEXT NOT NULL, format TEXT NOT NULL, mime TEXT NOT NULL, label TEXT NOT NULL,
@@ -16,7 +17,21 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
           ) STRICT;
           CREATE INDEX payload_conversation ON payload (conversation_id);
           CREATE INDEX payload_call ON payload (call_id);",
-}];
+    },
+    Migration {
+        version: 3,
+        sql: "CREATE TABLE payload_part (
+            row INTEGER PRIMARY KEY, payload INTEGER NOT NULL REFERENCES payload (row) ON DELETE CASCADE,
+            bytes BLOB NOT NULL
+          ) STRICT;
+          CREATE INDEX payload_part_payload ON payload_part (payload);
+          INSERT INTO payload_part (payload, bytes) SELECT row, bytes FROM payload ORDER BY row;
+          ALTER TABLE payload DROP COLUMN bytes;",
+    },
+];
+
+/// How large a part is, in bytes.
+const PART: usize = 1 << 20;
 
 const COLUMNS: &str = "handle, conversation_id, call_id, audience, format, mime, label, created_ms, size";
 
@@ -57,23 +72,25 @@ impl Store {
     pub fn put_payload(&self, payload: NewPayload) -> Written {
         self.write(move |connection| {
             let NewPayload { row, bytes } = &payload;
-            connection
-                .execute(
-                    "INSERT INTO payload (handle, conversation_id, call_id, audience, format, mime, label, created_ms, size, bytes)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, length(?9), ?9)",
-                    params![
-                        row.handle,
-                        row.conversation_id,
-                        row.call_id,
-                        row.audience,
-                        row.format,
-                        row.mime,
-                        row.label,
-                        row.created_ms,
-                        &bytes[..],
-                    ],
-                )
-                .map(drop)
+            connection.execute(
+                "INSERT INTO payload (handle, conversation_id, call_id, audience, format, mime, label, created_ms, size)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    row.handle,
+                    row.conversation_id,
+                    row.call_id,
+                    row.audience,
+                    row.format,
+                    row.mime,
+                    row.label,
+                    row.created_ms,
+                    i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+                ],
+            )?;
+            let payload = connection.last_insert_rowid();
+            let mut insert =
+                connection.prepare("INSERT INTO payload_part (payload, bytes) VALUES (?1, ?2)")?;
+            bytes.chunks(PART).try_for_each(|part| insert.execute(params![payload, part]).map(drop))
         })
     }
 
@@ -112,12 +129,22 @@ impl Store {
     pub async fn payload_bytes(&self, handle: impl Into<String>) -> Result<Option<Bytes>, StoreError> {
         let handle = handle.into();
         self.read_large(move |connection| {
-            connection
-                .query_row("SELECT bytes FROM payload WHERE handle = ?1", [handle], |row| {
-                    row.get::<_, Vec<u8>>(0)
+            let known: Option<(i64, i64)> = connection
+                .query_row("SELECT row, size FROM payload WHERE handle = ?1", [handle], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
                 })
-                .optional()
-                .map(|bytes| bytes.map(Bytes::from))
+                .optional()?;
+            let Some((payload, size)) = known else { return Ok(None) };
+            let mut bytes = Vec::new();
+            // A size that no memory has is that of a damaged row; then the parts say how much there is.
+            let _enough = bytes.try_reserve_exact(usize::try_from(size).unwrap_or_default());
+            let mut query =
+                connection.prepare("SELECT bytes FROM payload_part WHERE payload = ?1 ORDER BY row")?;
+            let mut parts = query.query([payload])?;
+            while let Some(part) = parts.next()? {
+                bytes.extend_from_slice(part.get_ref(0)?.as_blob()?);
+            }
+            Ok(Some(Bytes::from(bytes)))
         })
         .await
     }

@@ -226,6 +226,21 @@ async fn a_conversation_comes_back_whole() {
 }
 
 #[tokio::test]
+async fn a_large_payload_comes_back_whole_and_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.create_conversation(conversation("c", "t")).await.unwrap();
+    let large: Vec<u8> = (0..5_000_000_u32).map(|it| u8::try_from(it % 251).unwrap()).collect();
+    for (handle, bytes) in [("empty", &large[..0]), ("large", &large[..]), ("part", &large[..1 << 20])] {
+        store.put_payload(payload(handle, bytes)).await.unwrap();
+    }
+    for (handle, bytes) in [("empty", &large[..0]), ("large", &large[..]), ("part", &large[..1 << 20])] {
+        assert!(store.payload_bytes(handle).await.unwrap().unwrap() == bytes, "{handle}");
+    }
+    assert_eq!(store.payload_bytes("none").await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn appended_text_is_there_before_and_after_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

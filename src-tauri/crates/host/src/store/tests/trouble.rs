@@ -191,15 +191,19 @@ async fn an_older_format_is_brought_up_to_date() {
         "INSERT INTO conversation (id, title, created_ms, updated_ms, mode, model_id, custom)
            VALUES ('c', 'of old', 1, 2, 'chat', 'm', '[]');
          INSERT INTO item (id, conversation_id, seq, at_ms, kind, streaming, body, text)
-           VALUES ('u', 'c', 1, 3, 'user', 0, '{}', 'an old question'), ('t', 'c', 2, 3, 'tool_call', 0, '{}', 'old result');",
+           VALUES ('u', 'c', 1, 3, 'user', 0, '{}', 'an old question'), ('t', 'c', 2, 3, 'tool_call', 0, '{}', 'old result');
+         INSERT INTO payload (handle, conversation_id, audience, format, mime, label, created_ms, size, bytes)
+           VALUES ('h', 'c', '', '', 'application/json', 'old value', 3, 2, x'7b7d');",
     )
     .unwrap();
     drop(old);
     let store = open(dir.path());
     let hits = store.search("old", 10).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.item_id.as_deref()).collect::<Vec<_>>(), [None, Some("u")]);
+    assert_eq!(store.payload_bytes("h").await.unwrap().as_deref(), Some(&b"{}"[..]));
     store.delete_conversation("c").await.unwrap();
     assert_eq!(store.search("old", 10).await.unwrap(), []);
+    assert_eq!(store.payload_bytes("h").await.unwrap(), None);
 }
 
 #[test]
