@@ -177,11 +177,33 @@ pub fn unquote(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(serde_json::from_str(quoted).unwrap_or_else(|_| unescape_loosely(inner)))
 }
 
+/// The start of a string as [`unquote`] gives it: at least so many characters, if it has them. The rest is not read.
+pub fn unquote_start(quoted: &str, characters: usize) -> Cow<'_, str> {
+    let bytes = quoted.as_bytes();
+    let mut at = 1;
+    // Half of a surrogate pair is half a character. Between the halves the cut is behind all that was asked for, or behind enough.
+    for _ in 0..2 * characters {
+        at += match (bytes.get(at), bytes.get(at + 1)) {
+            (Some(b'\\'), Some(b'u')) => 6,
+            (Some(b'\\'), _) => 2,
+            (Some(..0xc0), _) => 1,
+            (Some(0xc0..0xe0), _) => 2,
+            (Some(0xe0..0xf0), _) => 3,
+            (Some(0xf0..), _) => 4,
+            (None, _) => break,
+        };
+    }
+    match quoted.get(..at) {
+        Some(start) if at + 1 < quoted.len() => Cow::Owned(unquote(&format!("{start}\"")).into_owned()),
+        Some(_) | None => unquote(quoted),
+    }
+}
+
 fn unescape_loosely(inner: &str) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut units: Vec<u16> = Vec::new();
     let mut rest = inner;
-    while let Some(c) = rest.chars().next() {
+    while !rest.is_empty() {
         if let Some(hex) = rest.strip_prefix("\\u").and_then(|escape| escape.get(..4)) {
             units.push(u16::from_str_radix(hex, 16).unwrap_or(0xfffd));
             rest = rest.get(6..).unwrap_or_default();
@@ -189,8 +211,8 @@ fn unescape_loosely(inner: &str) -> String {
         }
         out.push_str(&String::from_utf16_lossy(&units));
         units.clear();
-        if c == '\\' {
-            let escaped = rest.get(1..).and_then(|rest| rest.chars().next()).unwrap_or('\\');
+        if let Some(escape) = rest.strip_prefix('\\') {
+            let escaped = escape.chars().next().unwrap_or('\\');
             out.push(match escaped {
                 'n' => '\n',
                 'r' => '\r',
@@ -199,10 +221,11 @@ fn unescape_loosely(inner: &str) -> String {
                 'f' => '\u{c}',
                 other => other,
             });
-            rest = rest.get(1 + escaped.len_utf8()..).unwrap_or_default();
+            rest = escape.get(escaped.len_utf8()..).unwrap_or_default();
         } else {
-            out.push(c);
-            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            let (run, further) = rest.split_at(rest.find('\\').unwrap_or(rest.len()));
+            out.push_str(run);
+            rest = further;
         }
     }
     out.push_str(&String::from_utf16_lossy(&units));
@@ -244,6 +267,27 @@ mod tests {
         assert_eq!(unquote(r#""\ud83d\ude05""#), "😅");
         assert_eq!(unquote(r#""a\ud83dz\n\ud83d\ude05""#), "a\u{fffd}z\n😅");
         assert_eq!(unquote(r#""plain""#), "plain");
+    }
+
+    #[test]
+    fn a_start_is_the_start_of_the_whole() {
+        let pair = r"\ud83d\ude05";
+        for text in [
+            r#""plain and long enough""#.to_owned(),
+            format!("\"{}\"", pair.repeat(9)),
+            format!("\"x{}\"", r"\ud800\n\\\u0041é😅".repeat(9)),
+            r#""""#.to_owned(),
+            r#""ab"#.to_owned(),
+            r#""\"#.to_owned(),
+        ] {
+            let whole: Vec<char> = unquote(&text).chars().collect();
+            for count in 0..20 {
+                let start: Vec<char> = unquote_start(&text, count).chars().take(count).collect();
+                assert_eq!(start, whole[..count.min(whole.len())], "{text} {count}");
+            }
+        }
+        let long = format!("\"{}\"", "a".repeat(1_000));
+        assert!(unquote_start(&long, 10).len() < 30);
     }
 
     #[test]

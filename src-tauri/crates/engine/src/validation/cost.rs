@@ -14,6 +14,8 @@ use super::text::TextNode;
 /// What looking a member up costs, and what trying a choice does besides the visits in it.
 const LOOKUP: usize = 2;
 const CHOICE: usize = 8;
+/// What finding a remainder costs where the numbers are far apart.
+const REMAINDER: usize = 24;
 
 /// How deep keywords may lead to others at the same place of a value; deeper is a circle or as good as one.
 const DEEPEST: usize = 256;
@@ -86,6 +88,7 @@ fn visits(schema: &Value) -> (u64, u64) {
                 }
             }
             "enum" | "required" | "const" => here += count(weight(part)),
+            "multipleOf" => here += count(REMAINDER),
             "properties" => {
                 inside += count(LOOKUP) + branches(key, part).into_iter().map(most_visits).max().unwrap_or(0);
             }
@@ -160,6 +163,7 @@ impl<'s> Walk<'s> {
                 }
                 // All of these are compared, or named as a problem each.
                 "enum" | "required" | "const" => self.pay(weight(part))?,
+                "multipleOf" => self.pay(REMAINDER)?,
                 "pattern" | "format" => self.pay(16 + 4 * value.text().len())?,
                 // A tree is made of the elements, which is several times the index.
                 "uniqueItems" => self.pay(8 * value.places())?,
@@ -311,6 +315,15 @@ mod tests {
                 (0..10_000).find(|limit| within(schema, &value, *limit)).unwrap()
             };
             assert!(least(walked) <= least(certain), "{schema}");
+        }
+    }
+
+    #[test]
+    fn remainders_are_not_cheap() {
+        let list = Value::Array(vec![json!(1e308); 1_000]);
+        for within in [walked, certain] {
+            assert!(within(&json!({"items": {"minimum": 0}}), &list, 10_000));
+            assert!(!within(&json!({"items": {"multipleOf": 5e-324}}), &list, 10_000));
         }
     }
 

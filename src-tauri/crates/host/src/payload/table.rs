@@ -9,7 +9,7 @@ use std::{
 
 use usher_protocol::{
     RawJson,
-    scan::{Child, JsonKind, abridge, children, unquote},
+    scan::{Child, JsonKind, abridge, children, unquote, unquote_start},
 };
 
 use super::{
@@ -360,11 +360,11 @@ impl TableIndex {
             JsonKind::Number => Cell::Number(text.to_owned()),
             JsonKind::Boolean => Cell::Bool(text == "true"),
             JsonKind::String => {
-                let whole = unquote(text);
-                if whole.chars().nth(LONG_TEXT).is_some() {
-                    Cell::Nested { text: abridge(&whole, LONG_TEXT), pointer: pointer() }
+                let start = unquote_start(text, LONG_TEXT + 1);
+                if start.chars().nth(LONG_TEXT).is_some() {
+                    Cell::Nested { text: abridge(&start, LONG_TEXT), pointer: pointer() }
                 } else {
-                    Cell::Text(whole.into_owned())
+                    Cell::Text(start.into_owned())
                 }
             }
             JsonKind::Object | JsonKind::Array => {

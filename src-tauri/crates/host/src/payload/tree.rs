@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use usher_protocol::scan::{Child, JsonKind, abridge, children, skip_space, unquote, value_end};
+use usher_protocol::scan::{Child, JsonKind, abridge, children, skip_space, unquote, unquote_start, value_end};
 
 /// A pointer with more steps than this is not followed, so that a hostile depth costs little.
 const MAX_STEPS: usize = 256;
@@ -124,7 +124,7 @@ pub(super) fn escape(key: &str) -> String {
 fn line(key: String, pointer: String, text: &str) -> JsonChild {
     let kind = JsonKind::of(text);
     let shown = match kind {
-        JsonKind::String => abridge(&unquote(text), STRING_TEXT),
+        JsonKind::String => abridge(&unquote_start(text, STRING_TEXT + 1), STRING_TEXT),
         JsonKind::Object | JsonKind::Array => abridge(text, NESTED_TEXT),
         JsonKind::Number | JsonKind::Boolean | JsonKind::Null => text.to_owned(),
     };
