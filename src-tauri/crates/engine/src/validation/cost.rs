@@ -165,8 +165,8 @@ impl<'s> Walk<'s> {
                 "enum" | "required" | "const" => self.pay(weight(part))?,
                 "multipleOf" => self.pay(REMAINDER)?,
                 "pattern" | "format" => self.pay(16 + 4 * value.text().len())?,
-                // A tree is made of the elements, which is several times the index.
-                "uniqueItems" => self.pay(8 * value.places())?,
+                // A tree is made of the elements, which is many times the index, and they are sorted.
+                "uniqueItems" => self.pay(24 * value.places())?,
                 _ => self.inside(key, part, value)?,
             }
         }
