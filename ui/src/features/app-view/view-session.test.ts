@@ -3,11 +3,12 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
-import type { MessageSource } from "./frame-transport";
+import type { MessageSource } from "../../platform/messages";
 import { hostContext } from "./host-context";
 import { ViewSession } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
+const AROUND = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
 const LAUNCH: ViewLaunch = {
   view_id: "v1",
   url: `${ORIGIN}/`,
@@ -47,8 +48,7 @@ class ByHand {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
     };
-    const around = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
-    this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...around, toolJson: LAUNCH.tool_json }), {
+    this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...AROUND, toolJson: LAUNCH.tool_json }), {
       request: (method, paramsJson) => {
         this.asked.push([method, paramsJson]);
         return Promise.resolve(this.answer);
@@ -153,6 +153,44 @@ describe("the order of a View's first messages", () => {
     settled.session.message('{"method":"ui/notifications/tool-cancelled","params":{}}');
     await settled.initialize();
     expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("tells of other surroundings only when the View is ready to hear it", async () => {
+    const CHANGED = "ui/notifications/host-context-changed";
+    const dark = hostContext({ ...AROUND, theme: "dark", toolJson: LAUNCH.tool_json });
+    const view = await new ByHand().connect();
+    view.session.setContext(dark);
+    await settle();
+    expect(view.got).toEqual([]);
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT, RESULT, CHANGED]);
+    expect(view.got[3]?.params).toMatchObject({ theme: "dark" });
+    view.session.setContext(hostContext({ ...AROUND, toolJson: LAUNCH.tool_json }));
+    await settle();
+    expect(view.methods().slice(4)).toEqual([CHANGED]);
+  });
+
+  it("says nothing between a second handshake and its end", async () => {
+    const view = await new ByHand({ result_json: null }).connect();
+    await view.initialize();
+    await view.send({ id: 2, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
+    view.session.result('{"content":[]}');
+    view.session.setContext(hostContext({ ...AROUND, theme: "dark", toolJson: LAUNCH.tool_json }));
+    await settle();
+    expect(view.methods()).toEqual(["answer 1", INPUT, "answer 2"]);
+    await view.send({ method: "ui/notifications/initialized", params: {} });
+    expect(view.methods().slice(3)).toEqual([INPUT, RESULT, "ui/notifications/host-context-changed"]);
+  });
+
+  it("answers a request that it does not hear", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    await view.send({ id: 7, method: "tools/call", params: { name: "refresh", arguments: { text: "x".repeat(4_000_001) } } });
+    await view.send({ id: 8, method: "tools/call", params: { when: new Map() } });
+    await view.send({ id: 9, method: "tools/call", params: 7 });
+    const answers = view.got.filter((message) => message.error !== undefined);
+    expect(answers.map((message) => [message.id, message.error?.code])).toEqual([[7, -32000], [8, -32700], [9, -32600]]);
+    expect(view.asked).toEqual([]);
   });
 
   it("tells a View that starts over everything again", async () => {

@@ -11,7 +11,8 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
 import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
-import { FrameTransport, type FrameWindow, type MessageSource } from "./frame-transport";
+import type { MessageSource } from "../../platform/messages";
+import { FrameTransport, type FrameWindow } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
 
 /** How long a View may take to put its things away. */
@@ -53,10 +54,15 @@ const SENDABLE: ReadonlySet<string> = new Set([
 
 export class ViewSession {
   private readonly bridge: AppBridge;
+  /** The View said `initialized` and has not begun anew since. Nothing is said to it before. */
   private initialized = false;
+  /** It said so once. */
+  private begun = false;
   private closed = false;
   /** What waits for `initialized`, after the input. */
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
+  /** Surroundings that changed while it could not be told. */
+  private context: McpUiHostContext | null = null;
   /** The last result or cancellation, for a View that starts over. */
   private outcome: { method: string; params: Record<string, unknown> } | null = null;
 
@@ -79,7 +85,11 @@ export class ViewSession {
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, this.doors.page, this.doors.log, this.doors.now));
+    const { page, log, now } = this.doors;
+    const onhandshake = (): void => {
+      this.initialized = false;
+    };
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake));
   }
 
   /** The tool's result, as JSON text of its parameters. */
@@ -108,7 +118,10 @@ export class ViewSession {
 
   /** Theme, size or language changed. Takes the whole context. */
   setContext(context: McpUiHostContext): void {
-    if (!this.closed) this.bridge.setHostContext(context);
+    if (this.closed) return;
+    // The bridge would say so at once, also to a View that is not ready to hear it.
+    if (this.initialized) this.bridge.setHostContext(context);
+    else this.context = context;
   }
 
   /** Lets the View put its things away, waits a second at most, and ends the bridge. */
@@ -123,12 +136,13 @@ export class ViewSession {
   }
 
   private hand(method: string, params: Record<string, unknown>): void {
+    const message = { method, params };
     if (method === RESULT || method === CANCELLED) {
       if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
-      this.outcome = { method, params };
+      this.outcome = message;
     }
     if (this.initialized) this.notify(method, params);
-    else this.waiting.push({ method, params });
+    else this.waiting.push(message);
   }
 
   /** A call ends once: with a result or a cancellation. Only a fresh result may follow a result. */
@@ -144,14 +158,18 @@ export class ViewSession {
   }
 
   private start(): void {
-    const again = this.initialized;
+    const again = this.begun;
+    this.begun = true;
     this.initialized = true;
     this.doors.oninitialized();
     this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
-    // A View that starts over in the same frame has forgotten what it was told.
-    const rest = again ? (this.outcome === null ? [] : [this.outcome]) : this.waiting;
+    const { outcome, waiting } = this;
     this.waiting = [];
-    for (const { method, params } of rest) this.notify(method, params);
+    // A View that starts over in the same frame has forgotten what it was told.
+    if (again && outcome !== null && !waiting.includes(outcome)) this.notify(outcome.method, outcome.params);
+    for (const { method, params } of waiting) this.notify(method, params);
+    if (this.context !== null) this.bridge.setHostContext(this.context);
+    this.context = null;
   }
 
   private handlers(): void {
