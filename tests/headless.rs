@@ -22,6 +22,7 @@ mod servers;
 mod servers_cli;
 mod tidy;
 mod views;
+mod views_told;
 
 /// The one program, under a name that these tests can start.
 pub(crate) const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");

@@ -115,8 +115,8 @@ describe("hostCapabilities", () => {
   it("advertises what has an answer, and the sandbox as it was granted", () => {
     expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}')).toEqual({
       openLinks: {},
-      serverTools: {},
-      serverResources: {},
+      serverTools: { listChanged: true },
+      serverResources: { listChanged: true },
       logging: {},
       message: { text: {} },
       updateModelContext: { text: {} },

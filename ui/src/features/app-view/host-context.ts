@@ -157,8 +157,8 @@ export function hostCapabilities(sandboxJson: string): McpUiHostCapabilities {
   const sandbox = objectOf(sandboxJson);
   return {
     openLinks: {},
-    serverTools: {},
-    serverResources: {},
+    serverTools: { listChanged: true },
+    serverResources: { listChanged: true },
     logging: {},
     message: { text: {} },
     updateModelContext: { text: {} },

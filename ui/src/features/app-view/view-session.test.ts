@@ -19,6 +19,7 @@ const LAUNCH: ViewLaunch = {
   tool_json: '{"name":"refresh","inputSchema":{"type":"object"}}',
   input_json: '{"arguments":{"id":7}}',
   result_json: '{"content":[],"structuredContent":{"n":1}}',
+  cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
   server_name: "Sample",
 };
@@ -29,6 +30,7 @@ type Wire = { id?: number; method?: string; params?: Record<string, unknown>; re
 class ByHand {
   readonly got: Wire[] = [];
   readonly asked: Array<[string, string]> = [];
+  readonly signals: AbortSignal[] = [];
   readonly log = new BridgeLog(
     () => 0,
     () => undefined,
@@ -49,8 +51,9 @@ class ByHand {
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
     };
     this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...AROUND, toolJson: LAUNCH.tool_json }), {
-      request: (method, paramsJson) => {
+      request: (method, paramsJson, signal) => {
         this.asked.push([method, paramsJson]);
+        this.signals.push(signal);
         return Promise.resolve(this.answer);
       },
       consent: (question) => {
@@ -180,6 +183,27 @@ describe("the order of a View's first messages", () => {
     expect(view.methods()).toEqual(["answer 1", INPUT, "answer 2"]);
     await view.send({ method: "ui/notifications/initialized", params: {} });
     expect(view.methods().slice(3)).toEqual([INPUT, RESULT, "ui/notifications/host-context-changed"]);
+  });
+
+  it("lets Rust know what the View gave up, and passes on by which token it hears of progress", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    view.answer = new Promise(() => undefined) as never;
+    await view.send({ id: 5, method: "tools/call", params: { name: "slow", arguments: {}, _meta: { progressToken: 5 } } });
+    expect(view.asked).toEqual([["tools/call", '{"_meta":{"progressToken":5},"name":"slow","arguments":{}}']]);
+    expect(view.signals[0]?.aborted).toBe(false);
+    await view.send({ method: "notifications/cancelled", params: { requestId: 5, reason: "timeout" } });
+    expect(view.signals[0]?.aborted).toBe(true);
+    view.session.message('{"method":"notifications/progress","params":{"progressToken":5,"progress":1}}');
+    await settle();
+    expect(view.got.at(-1)).toMatchObject({ method: "notifications/progress", params: { progressToken: 5, progress: 1 } });
+  });
+
+  it("tells a View at once that no result comes, when that is known", async () => {
+    const view = await new ByHand({ result_json: null, cancelled: "The call failed." }).connect();
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT, CANCELLED]);
+    expect(view.got[2]?.params).toEqual({ reason: "The call failed." });
   });
 
   it("answers a request that it does not hear", async () => {

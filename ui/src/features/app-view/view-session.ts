@@ -20,8 +20,8 @@ const TEARDOWN_MS = 1000;
 
 /** What a session needs from the outside. */
 export interface SessionDoors {
-  /** Asks Rust on the View's behalf. */
-  request: (method: string, paramsJson: string) => Promise<ViewAnswer>;
+  /** Asks Rust on the View's behalf. The signal says that the View does not wait any more. */
+  request: (method: string, paramsJson: string, signal: AbortSignal) => Promise<ViewAnswer>;
   /** Asks the user. Ends with a no when the View gives up. */
   consent: (question: Question, signal: AbortSignal) => Promise<boolean>;
   /** Opens an address outside. */
@@ -76,11 +76,7 @@ export class ViewSession {
     });
     this.handlers();
     if (launch.result_json !== null) this.result(launch.result_json);
-  }
-
-  /** Whether a result or a cancellation was handed over. */
-  get settled(): boolean {
-    return this.outcome !== null;
+    if (launch.cancelled !== null) this.cancelled(launch.cancelled);
   }
 
   /** Listens to the frame. The frame's address is set only after this. */
@@ -187,24 +183,24 @@ export class ViewSession {
       const text = typeof params.data === "string" ? params.data : JSON.stringify(params.data);
       this.doors.log.add("in", `log ${params.level}`, text.length, text.slice(0, 200));
     });
-    bridge.oncalltool = (params) => this.forward("tools/call", params);
-    bridge.onreadresource = (params) => this.forward("resources/read", params);
-    bridge.onlistresources = (params) => this.forward("resources/list", params);
-    bridge.onlistresourcetemplates = (params) => this.forward("resources/templates/list", params);
-    bridge.onlistprompts = (params) => this.forward("prompts/list", params);
+    bridge.oncalltool = (params, extra) => this.forward("tools/call", withMeta(params, extra.mcpReq._meta), extra.mcpReq.signal);
+    bridge.onreadresource = (params, extra) => this.forward("resources/read", params, extra.mcpReq.signal);
+    bridge.onlistresources = (params, extra) => this.forward("resources/list", params, extra.mcpReq.signal);
+    bridge.onlistresourcetemplates = (params, extra) => this.forward("resources/templates/list", params, extra.mcpReq.signal);
+    bridge.onlistprompts = (params, extra) => this.forward("prompts/list", params, extra.mcpReq.signal);
     bridge.onopenlink = (params, extra) => this.openLink(params.url, extra.mcpReq.signal);
     bridge.onmessage = async (params, extra) => {
       const text = await this.agreedWords("message", params, extra.mcpReq.signal);
-      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] });
+      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] }, extra.mcpReq.signal);
     };
     bridge.onupdatemodelcontext = async (params, extra) => {
-      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] });
+      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] }, extra.mcpReq.signal);
       const text = await this.agreedWords("context", params, extra.mcpReq.signal);
-      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] });
+      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] }, extra.mcpReq.signal);
     };
     // The bridge has no setter for this one.
     const any = { params: z.looseObject({}).optional() };
-    bridge.setRequestHandler("tools/list", any, (params) => this.forward<Record<string, unknown>>("tools/list", params));
+    bridge.setRequestHandler("tools/list", any, (params, extra) => this.forward<Record<string, unknown>>("tools/list", params, extra.mcpReq.signal));
   }
 
   /**
@@ -225,7 +221,7 @@ export class ViewSession {
   /** Lets Rust check the address before the user is asked about it, and opens the very text that was shown. */
   private async openLink(url: string, signal: AbortSignal): Promise<{ isError?: boolean }> {
     const address = URL.canParse(url) ? new URL(url).href : url;
-    await this.forward("ui/open-link", { url: address });
+    await this.forward("ui/open-link", { url: address }, signal);
     if (!(await this.doors.consent({ kind: "link", address }, signal)) || this.closed) {
       this.doors.log.add("stopped", "ui/open-link", address.length, "not allowed");
       return { isError: true };
@@ -238,8 +234,8 @@ export class ViewSession {
     }
   }
 
-  private async forward<T>(method: string, params: unknown): Promise<T> {
-    const reply = await this.doors.request(method, JSON.stringify(params ?? {}));
+  private async forward<T>(method: string, params: unknown, signal: AbortSignal): Promise<T> {
+    const reply = await this.doors.request(method, JSON.stringify(params ?? {}), signal);
     switch (reply.kind) {
       case "result":
         return JSON.parse(reply.json) as T;
@@ -247,6 +243,11 @@ export class ViewSession {
         throw error(reply.code, reply.message);
     }
   }
+}
+
+/** The bridge takes `_meta` out of the parameters; in it is the token by which a View hears of progress. */
+function withMeta(params: object, meta: unknown): object {
+  return meta === undefined ? params : { ...params, _meta: meta };
 }
 
 /** An error that the bridge gives to the View with its code and its words. */
