@@ -1,5 +1,6 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod chapter;
 mod check;
 mod cli;
 mod code_mode;
@@ -22,6 +23,7 @@ mod servers;
 mod servers_cli;
 mod tidy;
 mod views;
+mod views_told;
 
 /// The one program, under a name that these tests can start.
 pub(crate) const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");

@@ -108,7 +108,7 @@ async fn a_restart_shows_everything_again() {
     assert_eq!(after.exchanges, before.exchanges);
     assert_eq!(stage.user_sees(&conversation).await, seen);
     let again = stage.host.open_view(&view).await.unwrap();
-    assert_eq!((again.tool, again.input, again.result), (launch.tool, launch.input, launch.result));
+    assert_eq!((again.tool, again.input, again.outcome), (launch.tool, launch.input, launch.outcome));
     let last = stage.host.exchange_body(&after.exchanges[2].id).await.unwrap();
     assert_eq!(last.body.as_bytes(), received[2].body);
     // And it goes on where it was.

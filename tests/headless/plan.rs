@@ -18,7 +18,8 @@ use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
     scripted_server::Script,
     stage::{
-        SERVER, Setting, Stage, bodies, canary, ledger, model_that_calls, reach, rules, the_call, within,
+        SERVER, Setting, Stage, bodies, canary, ledger, model_that_calls, reach, request_id, rules, the_call,
+        within,
     },
 };
 
@@ -364,7 +365,8 @@ async fn p08_a_view_calls_an_app_only_tool_and_receives_its_own_output() {
     let offered = scene.model.received()[0].offered();
     assert!(!offered.iter().any(|it| it.contains("refresh_dashboard")), "{offered:?}");
     let params = json!({"name": "refresh_dashboard", "arguments": {}}).to_string();
-    let reply = within(scene.stage.host.view_request(&view, "tools/call", &params)).await.unwrap();
+    let reply =
+        within(scene.stage.host.view_request(&view, request_id(), "tools/call", &params)).await.unwrap();
     let ViewReply::Result(result) = reply else { panic!("{reply:?}") };
     expect!["view: ui-structured, uimeta"]
         .assert_eq(&reach(&scene.seed, &[("view", result.get().as_bytes())]));

@@ -96,7 +96,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "a_broken_wire_costs_its_call_and_nothing_else",
             "a_result_that_is_none_is_not_reported_as_success_with_nothing",
             "a_call_waits_for_the_user_and_does_what_they_say",
-            "a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang",
+            "a_views_call_waits_for_the_user_and_ends_with_the_view",
             "a_view_that_asks_for_what_is_not_its_own_is_refused",
             "giant_and_broken_parameters_and_floods_are_answered",
         ],

@@ -8,7 +8,7 @@ use usher_tests::{
     canaries::fresh_seed,
     scripted_model::{ScriptedModel, call, say, text_of},
     scripted_server::Script,
-    stage::{Cast, SERVER, Setting, Stage, bodies, reach, the_call, within},
+    stage::{Cast, SERVER, Setting, Stage, bodies, reach, request_id, the_call, within},
 };
 
 use super::CHILD;
@@ -44,7 +44,9 @@ impl Scene {
     }
 
     async fn ask(&self, method: &str, params: &Value) -> ViewReply {
-        within(self.stage.host.view_request(&self.view, method, &params.to_string())).await.unwrap()
+        within(self.stage.host.view_request(&self.view, request_id(), method, &params.to_string()))
+            .await
+            .unwrap()
     }
 
     /// The error, by its code and its first words.
@@ -121,7 +123,9 @@ async fn giant_and_broken_parameters_and_floods_are_answered() {
     expect!["tools/call: -32602 the parameters have 5242929 bytes; 4194304 are read"]
         .assert_eq(&scene.refused("tools/call", &giant).await);
     for broken in ["{", "[1,2]", "\"text\"", "1e999", "\u{0}", "{\"a\":"] {
-        let reply = within(scene.stage.host.view_request(&scene.view, "tools/call", broken)).await.unwrap();
+        let reply = within(scene.stage.host.view_request(&scene.view, request_id(), "tools/call", broken))
+            .await
+            .unwrap();
         assert!(matches!(reply, ViewReply::Error(_)), "{broken:?}: {reply:?}");
     }
     let deep = format!(
@@ -129,7 +133,8 @@ async fn giant_and_broken_parameters_and_floods_are_answered() {
         "[".repeat(100_000),
         "]".repeat(100_000)
     );
-    let reply = within(scene.stage.host.view_request(&scene.view, "tools/call", &deep)).await.unwrap();
+    let reply =
+        within(scene.stage.host.view_request(&scene.view, request_id(), "tools/call", &deep)).await.unwrap();
     assert!(matches!(reply, ViewReply::Error(_)), "{reply:?}");
     assert!(scene.refused(&"m".repeat(1 << 20), &json!({})).await.len() < (1 << 20) + 400);
     // More pings at once than a View gets: some are refused, each is answered.
@@ -147,7 +152,7 @@ async fn giant_and_broken_parameters_and_floods_are_answered() {
 async fn a_view_is_handed_its_own_output_and_nothing_else() {
     let scene = Scene::open(Vec::new(), &["--meta-secrets", "--unrequested-output"]).await;
     let launch = scene.stage.host.open_view(&the_call(&scene.opened).id).await.unwrap();
-    let result = launch.result.unwrap();
+    let result = launch.result().unwrap();
     let crossed = [("tool", launch.tool.get()), ("input", launch.input.get()), ("result", result.get())];
     let crossed: Vec<(&str, &[u8])> = crossed.iter().map(|it| (it.0, it.1.as_bytes())).collect();
     expect![[r#"
@@ -263,7 +268,7 @@ async fn x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_b
 }
 
 #[tokio::test]
-async fn a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang() {
+async fn a_views_call_waits_for_the_user_and_ends_with_the_view() {
     let scene = Scene::open(Vec::new(), &[]).await;
     scene.stage.host.revoke_approval(SERVER, None).await.unwrap();
     let params = json!({"name": "refresh_dashboard", "arguments": {}});
@@ -289,13 +294,19 @@ async fn a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang() {
             if closes {
                 scene.stage.host.close_view(&scene.view);
             }
-            scene.stage.host.answer_approval(&id, answer).unwrap();
+            // A yes that comes after the View went is a yes to nothing.
+            let answered = scene.stage.host.answer_approval(&id, answer);
+            assert!(closes || answered.is_ok());
             id
         };
         let (reply, id) = futures::future::join(scene.ask("tools/call", &params), user).await;
         seen.push(id.clone());
         let state = scene.stage.opened(&scene.conversation).await.calls[&id].state.clone();
-        if answer == ApprovalChoice::Refuse {
+        if closes {
+            assert!(matches!(reply, ViewReply::Error(_)), "{reply:?}");
+            assert_eq!(state, CallState::Cancelled);
+            assert_eq!(scene.calls_on_the_wire(SERVER), before);
+        } else if answer == ApprovalChoice::Refuse {
             assert!(matches!(reply, ViewReply::Error(_)), "{reply:?}");
             assert_eq!(state, CallState::Refused);
         } else {
@@ -304,6 +315,6 @@ async fn a_views_call_waits_for_the_user_and_closing_the_view_does_not_hang() {
         }
     }
     // A View that is gone is told so, and ends with the host.
-    assert!(scene.stage.host.view_request(&scene.view, "ping", "").await.is_err());
+    assert!(scene.stage.host.view_request(&scene.view, request_id(), "ping", "").await.is_err());
     within(scene.stage.close()).await;
 }

@@ -16,7 +16,7 @@ async fn the_view_receives_the_whole_result_and_the_model_its_text() {
     assert!(call.deliveries.iter().any(|it| it.source == Source::LegacyResult), "{:?}", call.deliveries);
     // Its View starts in an origin of its own, with its document and the result as it came (rule H29).
     let launch = turn.stage.host.open_view(&call.id).await.unwrap();
-    let result: Value = serde_json::from_str(launch.result.unwrap().get()).unwrap();
+    let result: Value = serde_json::from_str(launch.result().unwrap().get()).unwrap();
     assert!(result["structuredContent"].is_object() && result["content"].is_array(), "{result}");
     let host = launch.url.split("://").nth(1).unwrap().split('/').next().unwrap();
     let served = turn.stage.host.view_document("GET", host, "/");

@@ -13,7 +13,7 @@ use usher_protocol::model::Selector;
 
 use crate::{
     scripted_model::{ScriptedModel, call, say},
-    stage::{Cast, SERVER, Setting, Stage, bodies, within},
+    stage::{Cast, SERVER, Setting, Stage, bodies, request_id, within},
 };
 
 /// What `MCP_CONFORMANCE_CONTEXT` holds.
@@ -98,7 +98,8 @@ async fn by_script(stage: &Stage, planned: &Planned) {
 async fn by_view(stage: &Stage, planned: &Planned, call_id: &str) {
     let launch = stage.host.open_view(call_id).await.unwrap();
     let params = json!({"name": planned.tool, "arguments": planned.arguments}).to_string();
-    match within(stage.host.view_request(&launch.view_id, "tools/call", &params)).await.unwrap() {
+    match within(stage.host.view_request(&launch.view_id, request_id(), "tools/call", &params)).await.unwrap()
+    {
         ViewReply::Result(result) => report("view", result.get().as_bytes()),
         other => panic!("{other:?}"),
     }

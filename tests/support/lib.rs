@@ -12,6 +12,7 @@
 pub mod audience_client;
 pub mod authorized;
 pub mod canaries;
+pub mod canary_server;
 pub mod disk;
 pub mod http;
 pub mod invariants;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -34,6 +34,12 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// The id and name of the server that a stage has.
 pub const SERVER: &str = "sample";
+
+/// An id for a request of a View that no other has.
+pub fn request_id() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A server to be configured before the host opens.
 #[derive(Debug, Clone)]
@@ -320,7 +326,7 @@ impl Stage {
             let launch = self.host.open_view(&call.id).await.unwrap();
             crossed.push_str(launch.tool.get());
             crossed.push_str(launch.input.get());
-            if let Some(result) = &launch.result {
+            if let Some(result) = launch.result() {
                 crossed.push_str(result.get());
             }
         }

@@ -1,6 +1,7 @@
 //! The project's own sources, read as text.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -67,4 +68,32 @@ impl Source {
         let tests_at = self.text.lines().position(|it| it.trim() == "#[cfg(test)]").unwrap_or(usize::MAX);
         self.code_lines().take_while(move |(number, _)| *number <= tests_at)
     }
+}
+
+/// Every test as `file::name` in Rust, and `file: title` in TypeScript, where the file is its last name without an ending.
+///
+/// # Panics
+/// If the sources cannot be read.
+pub fn tests() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in sources(&[".rs"]) {
+        let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        let mut is_test = false;
+        for line in file.text.lines().map(str::trim) {
+            if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                is_test = true;
+            } else if let Some(rest) = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "))
+                && std::mem::take(&mut is_test)
+            {
+                found.insert(format!("{stem}::{}", rest.split('(').next().unwrap_or_default()));
+            }
+        }
+    }
+    for file in sources(&[".test.ts"]) {
+        let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".test.ts");
+        for title in file.text.split("it(\"").skip(1).filter_map(|it| it.split('"').next()) {
+            found.insert(format!("{stem}: {title}"));
+        }
+    }
+    found
 }

@@ -1,3 +1,5 @@
+// First, so that no listener comes before it.
+import "./platform/messages";
 import "@fontsource-variable/inter";
 import "@fontsource-variable/jetbrains-mono";
 import "./styles/tokens.css";

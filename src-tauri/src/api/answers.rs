@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use usher_engine::routing::LegacyPolicy;
 use usher_host::{
-    conversation::{self as host, NewModel, SaveFormat, ViewReply},
+    conversation::{self as host, NewModel, SaveFormat, ViewOutcome, ViewReply},
     model::ToolChoice,
     payload::Sort,
 };
@@ -588,6 +588,11 @@ impl Commands for Usher {
 
     async fn open_view(&self, call_id: String) -> Result<ViewLaunch, ApiError> {
         let launch = self.host.open_view(&call_id).await?;
+        let (result, cancelled) = match launch.outcome {
+            Some(ViewOutcome::Result(result)) => (Some(result), None),
+            Some(ViewOutcome::Cancelled(reason)) => (None, Some(reason)),
+            None => (None, None),
+        };
         Ok(ViewLaunch {
             view_id: launch.view_id,
             url: launch.url,
@@ -597,7 +602,8 @@ impl Commands for Usher {
             prefers_border: launch.prefers_border,
             tool_json: launch.tool.get().to_owned(),
             input_json: launch.input.get().to_owned(),
-            result_json: launch.result.map(|it| it.get().to_owned()),
+            result_json: result.map(|it| it.get().to_owned()),
+            cancelled,
             sandbox_capabilities_json: launch.capabilities.to_string(),
             server_name: launch.server_name,
         })
@@ -606,16 +612,22 @@ impl Commands for Usher {
     async fn view_request(
         &self,
         view_id: String,
+        request_id: u32,
         method: String,
         params_json: String,
     ) -> Result<ViewAnswer, ApiError> {
-        Ok(match self.host.view_request(&view_id, &method, &params_json).await? {
+        Ok(match self.host.view_request(&view_id, request_id, &method, &params_json).await? {
             ViewReply::Result(json) => ViewAnswer::Result { json: json.get().to_owned() },
             ViewReply::Error(error) => ViewAnswer::Error {
                 code: i32::try_from(error.code).unwrap_or(-32603),
                 message: error.message,
             },
         })
+    }
+
+    async fn cancel_view_request(&self, view_id: String, request_id: u32) -> Result<(), ApiError> {
+        self.host.cancel_view_request(&view_id, request_id);
+        Ok(())
     }
 
     async fn close_view(&self, view_id: String) -> Result<(), ApiError> {

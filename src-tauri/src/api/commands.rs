@@ -216,7 +216,9 @@ commands! {
     /// Prepares a View for a call.
     open_view { call_id: String } -> ViewLaunch;
     /// A request that a View made, checked and answered.
-    view_request { view_id: String, method: String, params_json: String } -> ViewAnswer;
+    view_request { view_id: String, request_id: u32, method: String, params_json: String } -> ViewAnswer;
+    /// The View does not wait for the answer any more.
+    cancel_view_request { view_id: String, request_id: u32 } -> ();
     /// A View is gone.
     close_view { view_id: String } -> ();
 }

@@ -290,6 +290,10 @@ impl WindowHost for Usher {
         let servers =
             self.host.server_statuses().into_iter().map(|it| view::server(&self.host, it)).collect();
         let models = self.host.models().into_iter().map(view::model).collect();
+        if since.is_none() {
+            // A page that starts has no Views yet; those of the one before are nobody's.
+            self.host.close_views();
+        }
         let mut board = lock(&self.board);
         // A page that missed a little gets just that, in front of what comes next; any other starts from the snapshot.
         let first_kept = board.next_seq - board.tail.len() as u64;

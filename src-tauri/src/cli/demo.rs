@@ -143,13 +143,13 @@ impl Demo {
         let asked = json!({"name": "refresh_dashboard", "arguments": {"region": "EMEA"}}).to_string();
         let work = async {
             let launch = host.open_view(&call_id).await?;
-            let reply = host.view_request(&launch.view_id, "tools/call", &asked).await?;
+            let reply = host.view_request(&launch.view_id, 1, "tools/call", &asked).await?;
             host.close_view(&launch.view_id);
             Ok::<_, usher_host::conversation::HostError>((launch, reply))
         };
         let stop = host.clone();
         let (launch, reply) = self.session.follow(work, |_| stop.cancel_call(&call_id), |_| {}).await??;
-        let handed = launch.result.ok_or_else(|| broken("the View was handed no result"))?;
+        let handed = launch.result().cloned().ok_or_else(|| broken("the View was handed no result"))?;
         let intro = "There is no frame here to draw it in. These are the messages that would cross into it, as the window would send them.";
         self.say(&lines(intro));
         let part = |title: String, json: &RawJson| {

@@ -183,7 +183,7 @@ async fn a_view_of_an_earlier_revision_gets_the_structured_content() {
     let conversation = stage.conversation(Mode::Chat, &model).await;
     let opened = stage.turn(&conversation, "Show it.").await;
     let launch = stage.host.open_view(&the_call(&opened).id).await.unwrap();
-    let result: Value = launch.result.unwrap().to_value();
+    let result: Value = launch.result().unwrap().to_value();
     assert!(result["structuredContent"].is_object() && result["content"].is_array(), "{result}");
     let model = model.received()[1].last_results().join("");
     assert!(!model.contains("structuredContent") && !model.is_empty(), "{model}");

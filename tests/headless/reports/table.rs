@@ -1,8 +1,6 @@
 //! The table of the public reports, `docs/public-reports.md`: each case has a row, and each test that a row names is there.
 
-use std::collections::BTreeSet;
-
-use usher_tests::tree::{root, sources};
+use usher_tests::tree::{root, tests};
 
 /// The cases. Numbers that are missing were never given.
 const CASES: [&str; 60] = [
@@ -11,31 +9,6 @@ const CASES: [&str; 60] = [
     "B43", "B44", "B46", "B47", "B49", "B51", "B52", "B54", "B55", "B56", "B57", "B58", "B60", "B61", "B62",
     "B63", "B65", "B67", "B69", "B70", "B72", "B73", "B74", "B76", "B77", "B78", "B80", "B81", "B83", "B84",
 ];
-
-/// Every test as `file::name` in Rust, and `file: title` in TypeScript, where the file is its last name without an ending.
-fn tests() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for file in sources(&[".rs"]) {
-        let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-        let mut is_test = false;
-        for line in file.text.lines().map(str::trim) {
-            if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
-                is_test = true;
-            } else if let Some(rest) = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "))
-                && std::mem::take(&mut is_test)
-            {
-                found.insert(format!("{stem}::{}", rest.split('(').next().unwrap_or_default()));
-            }
-        }
-    }
-    for file in sources(&[".test.ts"]) {
-        let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".test.ts");
-        for title in file.text.split("it(\"").skip(1).filter_map(|it| it.split('"').next()) {
-            found.insert(format!("{stem}: {title}"));
-        }
-    }
-    found
-}
 
 #[test]
 fn every_public_report_has_a_row_with_a_test_that_exists_or_a_reason() {

@@ -113,6 +113,7 @@ export interface Commands {
   stop_script: { payload: { run_id: string; }; answer: null };
   script_types: { payload: { conversation_id: string; }; answer: string };
   open_view: { payload: { call_id: string; }; answer: ViewLaunch };
-  view_request: { payload: { view_id: string; method: string; params_json: string; }; answer: ViewAnswer };
+  view_request: { payload: { view_id: string; request_id: number; method: string; params_json: string; }; answer: ViewAnswer };
+  cancel_view_request: { payload: { view_id: string; request_id: number; }; answer: null };
   close_view: { payload: { view_id: string; }; answer: null };
 }

@@ -29,9 +29,13 @@ tool_json: string,
  */
 input_json: string, 
 /**
- * `ui/notifications/tool-result` parameters; absent while the call runs.
+ * `ui/notifications/tool-result` parameters; absent while the call runs, and where none come.
  */
 result_json: string | null, 
+/**
+ * Why no result comes, as the View is told; absent while one may.
+ */
+cancelled: string | null, 
 /**
  * What was granted, as `hostCapabilities.sandbox`.
  */

@@ -366,6 +366,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       throw refusal(`The View of ${call_id} cannot run in the demonstration.`, "Open it in the desktop application.");
     },
     view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
+    cancel_view_request: () => null,
     close_view: () => null,
   };
 

@@ -49,7 +49,7 @@ pub use servers::{
 pub use surroundings::{Open, Surroundings};
 pub use trust::ServerTrust;
 pub use turn::Preview;
-pub use views::{Launch, ViewReply};
+pub use views::{Launch, Outcome as ViewOutcome, ViewReply};
 
 use std::{
     collections::BTreeMap,

@@ -34,8 +34,10 @@ pub struct ViewLaunch {
     pub tool_json: String,
     /// `ui/notifications/tool-input` parameters.
     pub input_json: String,
-    /// `ui/notifications/tool-result` parameters; absent while the call runs.
+    /// `ui/notifications/tool-result` parameters; absent while the call runs, and where none come.
     pub result_json: Option<String>,
+    /// Why no result comes, as the View is told; absent while one may.
+    pub cancelled: Option<String>,
     /// What was granted, as `hostCapabilities.sandbox`.
     pub sandbox_capabilities_json: String,
     pub server_name: String,

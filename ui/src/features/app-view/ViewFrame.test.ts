@@ -50,6 +50,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     tool_json: '{"name":"refresh_dashboard","inputSchema":{"type":"object"}}',
     input_json: '{"arguments":{}}',
     result_json: '{"content":[]}',
+    cancelled: null,
     sandbox_capabilities_json: "{}",
     server_name: "Sample",
     ...change,

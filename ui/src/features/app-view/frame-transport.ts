@@ -3,22 +3,22 @@
  * compares the source of a message only: this one compares the exact origin too, and caps size and rate before parsing.
  */
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import type { MessageSource } from "../../platform/messages";
 import type { BridgeLog } from "./bridge-log";
-import { measure, MESSAGE_CAP, MessageFilter } from "./message-filter";
-
-/** Where messages arrive. */
-export interface MessageSource {
-  addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
-  removeEventListener(type: "message", listener: (event: MessageEvent) => void): void;
-}
+import { measure, MESSAGE_CAP, MessageFilter, type Refusal } from "./message-filter";
 
 /** A frame's window. */
 export interface FrameWindow {
   postMessage(message: unknown, targetOrigin: string): void;
 }
 
-/** The server's error for a View that asks faster than it may. */
-const TOO_MANY = { code: -32000, message: "Too many messages; slow down." };
+/** What a View is told whose request is not heard. */
+const REFUSALS: Record<Refusal | "not a request", { code: number; message: string }> = {
+  "too many": { code: -32000, message: "Too many messages; slow down." },
+  "too large": { code: -32000, message: `The message is larger than ${MESSAGE_CAP} characters.` },
+  "not JSON": { code: -32700, message: "The message is not JSON, or too deep." },
+  "not a request": { code: -32600, message: "The message is not a JSON-RPC 2.0 request." },
+};
 
 export class FrameTransport implements Transport {
   onclose?: () => void;
@@ -36,6 +36,8 @@ export class FrameTransport implements Transport {
     private readonly page: MessageSource,
     private readonly log: BridgeLog,
     now: () => number,
+    /** The View begins its handshake, perhaps not for the first time. */
+    private readonly onhandshake: () => void,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
   }
@@ -65,7 +67,7 @@ export class FrameTransport implements Transport {
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
-      if (verdict.why === "too many") this.refuse(event.data);
+      this.refuse(event.data, verdict.why);
       return;
     }
     let message: JSONRPCMessage;
@@ -73,18 +75,20 @@ export class FrameTransport implements Transport {
       message = parseJSONRPCMessage(mend(event.data));
     } catch {
       this.log.add("stopped", "message", verdict.bytes, "not a JSON-RPC message");
+      this.refuse(event.data, "not a request");
       return;
     }
     this.log.add("in", nameOf(message), verdict.bytes);
+    if ("method" in message && message.method === "ui/initialize") this.onhandshake();
     this.onmessage?.(message);
   }
 
   /** A request that is not heard still gets an answer, so that the View does not wait for ever. */
-  private refuse(data: unknown): void {
+  private refuse(data: unknown, why: keyof typeof REFUSALS): void {
     if (typeof data !== "object" || data === null || !("id" in data) || !("method" in data)) return;
     if (typeof data.id !== "string" && typeof data.id !== "number") return;
     if (typeof data.id === "string" && data.id.length > 200) return;
-    this.frame.postMessage({ jsonrpc: "2.0", id: data.id, error: TOO_MANY }, "*");
+    this.frame.postMessage({ jsonrpc: "2.0", id: data.id, error: REFUSALS[why] }, "*");
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostCapabilities, hostContext, nextHeight, styleVariables, type Surroundings } from "./host-context";
+import { hostCapabilities, hostContext, styleVariables, type Surroundings } from "./host-context";
 
 /** The keys that the Apps extension of 2026-01-26 lists; Views refuse the handshake for any other. */
 const OFFICIAL = new Set(
@@ -115,31 +115,14 @@ describe("hostCapabilities", () => {
   it("advertises what has an answer, and the sandbox as it was granted", () => {
     expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}')).toEqual({
       openLinks: {},
-      serverTools: {},
-      serverResources: {},
+      serverTools: { listChanged: true },
+      serverResources: { listChanged: true },
       logging: {},
       message: { text: {} },
       updateModelContext: { text: {} },
       sandbox: { permissions: { clipboardWrite: {} }, csp: { connectDomains: [] } },
     });
     expect(hostCapabilities("null")).not.toHaveProperty("sandbox");
-  });
-});
-
-describe("nextHeight", () => {
-  it("clamps, and ignores echoes and nonsense", () => {
-    const cases: Array<[number, number | undefined]> = [
-      [300, 420.4],
-      [300, 302],
-      [300, 298],
-      [300, 297],
-      [300, 0],
-      [300, -5e9],
-      [300, 1e12],
-      [300, Number.NaN],
-      [300, undefined],
-    ];
-    expect(cases.map(([applied, reported]) => nextHeight(applied, reported))).toEqual([420, null, null, 297, 40, 40, 1200, null, null]);
   });
 });
 

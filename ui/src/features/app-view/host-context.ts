@@ -10,11 +10,8 @@ export type LiveTheme = "light" | "dark";
 /** Reads a token of the window's style sheet, such as `--panel`. */
 export type ReadToken = (token: string) => string;
 
-/** The least and the most height of a View in pixels. */
-export const LEAST_HEIGHT = 40;
+/** The most height of a View in the transcript, in pixels. */
 export const MOST_HEIGHT = 1200;
-/** A View that fills its frame reports a height a little off; following it would shrink it with each report. */
-const ECHO = 2;
 
 /** The official variables that follow the window's tokens. */
 const TOKENS: Partial<Record<McpUiStyleVariableKey, string>> = {
@@ -160,20 +157,13 @@ export function hostCapabilities(sandboxJson: string): McpUiHostCapabilities {
   const sandbox = objectOf(sandboxJson);
   return {
     openLinks: {},
-    serverTools: {},
-    serverResources: {},
+    serverTools: { listChanged: true },
+    serverResources: { listChanged: true },
     logging: {},
     message: { text: {} },
     updateModelContext: { text: {} },
     ...(sandbox === null ? {} : { sandbox: sandbox as NonNullable<McpUiHostCapabilities["sandbox"]> }),
   };
-}
-
-/** The height that a View gets when it reports one; null when it stays as it is. */
-export function nextHeight(applied: number, reported: number | undefined): number | null {
-  if (reported === undefined || !Number.isFinite(reported)) return null;
-  const height = Math.round(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, reported)));
-  return Math.abs(height - applied) <= ECHO ? null : height;
 }
 
 type Tool = NonNullable<McpUiHostContext["toolInfo"]>["tool"];

@@ -3,11 +3,12 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
-import type { MessageSource } from "./frame-transport";
+import type { MessageSource } from "../../platform/messages";
 import { hostContext } from "./host-context";
 import { ViewSession } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
+const AROUND = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
 const LAUNCH: ViewLaunch = {
   view_id: "v1",
   url: `${ORIGIN}/`,
@@ -18,6 +19,7 @@ const LAUNCH: ViewLaunch = {
   tool_json: '{"name":"refresh","inputSchema":{"type":"object"}}',
   input_json: '{"arguments":{"id":7}}',
   result_json: '{"content":[],"structuredContent":{"n":1}}',
+  cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
   server_name: "Sample",
 };
@@ -28,6 +30,7 @@ type Wire = { id?: number; method?: string; params?: Record<string, unknown>; re
 class ByHand {
   readonly got: Wire[] = [];
   readonly asked: Array<[string, string]> = [];
+  readonly signals: AbortSignal[] = [];
   readonly log = new BridgeLog(
     () => 0,
     () => undefined,
@@ -47,10 +50,10 @@ class ByHand {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
     };
-    const around = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
-    this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...around, toolJson: LAUNCH.tool_json }), {
-      request: (method, paramsJson) => {
+    this.session = new ViewSession({ ...LAUNCH, ...launch }, hostContext({ ...AROUND, toolJson: LAUNCH.tool_json }), {
+      request: (method, paramsJson, signal) => {
         this.asked.push([method, paramsJson]);
+        this.signals.push(signal);
         return Promise.resolve(this.answer);
       },
       consent: (question) => {
@@ -153,6 +156,65 @@ describe("the order of a View's first messages", () => {
     settled.session.message('{"method":"ui/notifications/tool-cancelled","params":{}}');
     await settled.initialize();
     expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("tells of other surroundings only when the View is ready to hear it", async () => {
+    const CHANGED = "ui/notifications/host-context-changed";
+    const dark = hostContext({ ...AROUND, theme: "dark", toolJson: LAUNCH.tool_json });
+    const view = await new ByHand().connect();
+    view.session.setContext(dark);
+    await settle();
+    expect(view.got).toEqual([]);
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT, RESULT, CHANGED]);
+    expect(view.got[3]?.params).toMatchObject({ theme: "dark" });
+    view.session.setContext(hostContext({ ...AROUND, toolJson: LAUNCH.tool_json }));
+    await settle();
+    expect(view.methods().slice(4)).toEqual([CHANGED]);
+  });
+
+  it("says nothing between a second handshake and its end", async () => {
+    const view = await new ByHand({ result_json: null }).connect();
+    await view.initialize();
+    await view.send({ id: 2, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
+    view.session.result('{"content":[]}');
+    view.session.setContext(hostContext({ ...AROUND, theme: "dark", toolJson: LAUNCH.tool_json }));
+    await settle();
+    expect(view.methods()).toEqual(["answer 1", INPUT, "answer 2"]);
+    await view.send({ method: "ui/notifications/initialized", params: {} });
+    expect(view.methods().slice(3)).toEqual([INPUT, RESULT, "ui/notifications/host-context-changed"]);
+  });
+
+  it("lets Rust know what the View gave up, and passes on by which token it hears of progress", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    view.answer = new Promise(() => undefined) as never;
+    await view.send({ id: 5, method: "tools/call", params: { name: "slow", arguments: {}, _meta: { progressToken: 5 } } });
+    expect(view.asked).toEqual([["tools/call", '{"_meta":{"progressToken":5},"name":"slow","arguments":{}}']]);
+    expect(view.signals[0]?.aborted).toBe(false);
+    await view.send({ method: "notifications/cancelled", params: { requestId: 5, reason: "timeout" } });
+    expect(view.signals[0]?.aborted).toBe(true);
+    view.session.message('{"method":"notifications/progress","params":{"progressToken":5,"progress":1}}');
+    await settle();
+    expect(view.got.at(-1)).toMatchObject({ method: "notifications/progress", params: { progressToken: 5, progress: 1 } });
+  });
+
+  it("tells a View at once that no result comes, when that is known", async () => {
+    const view = await new ByHand({ result_json: null, cancelled: "The call failed." }).connect();
+    await view.initialize();
+    expect(view.methods().slice(1)).toEqual([INPUT, CANCELLED]);
+    expect(view.got[2]?.params).toEqual({ reason: "The call failed." });
+  });
+
+  it("answers a request that it does not hear", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize();
+    await view.send({ id: 7, method: "tools/call", params: { name: "refresh", arguments: { text: "x".repeat(4_000_001) } } });
+    await view.send({ id: 8, method: "tools/call", params: { when: new Map() } });
+    await view.send({ id: 9, method: "tools/call", params: 7 });
+    const answers = view.got.filter((message) => message.error !== undefined);
+    expect(answers.map((message) => [message.id, message.error?.code])).toEqual([[7, -32000], [8, -32700], [9, -32600]]);
+    expect(view.asked).toEqual([]);
   });
 
   it("tells a View that starts over everything again", async () => {

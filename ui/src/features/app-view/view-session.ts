@@ -11,7 +11,8 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
 import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
-import { FrameTransport, type FrameWindow, type MessageSource } from "./frame-transport";
+import type { MessageSource } from "../../platform/messages";
+import { FrameTransport, type FrameWindow } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
 
 /** How long a View may take to put its things away. */
@@ -19,8 +20,8 @@ const TEARDOWN_MS = 1000;
 
 /** What a session needs from the outside. */
 export interface SessionDoors {
-  /** Asks Rust on the View's behalf. */
-  request: (method: string, paramsJson: string) => Promise<ViewAnswer>;
+  /** Asks Rust on the View's behalf. The signal says that the View does not wait any more. */
+  request: (method: string, paramsJson: string, signal: AbortSignal) => Promise<ViewAnswer>;
   /** Asks the user. Ends with a no when the View gives up. */
   consent: (question: Question, signal: AbortSignal) => Promise<boolean>;
   /** Opens an address outside. */
@@ -53,10 +54,15 @@ const SENDABLE: ReadonlySet<string> = new Set([
 
 export class ViewSession {
   private readonly bridge: AppBridge;
+  /** The View said `initialized` and has not begun anew since. Nothing is said to it before. */
   private initialized = false;
+  /** It said so once. */
+  private begun = false;
   private closed = false;
   /** What waits for `initialized`, after the input. */
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
+  /** Surroundings that changed while it could not be told. */
+  private context: McpUiHostContext | null = null;
   /** The last result or cancellation, for a View that starts over. */
   private outcome: { method: string; params: Record<string, unknown> } | null = null;
 
@@ -70,16 +76,16 @@ export class ViewSession {
     });
     this.handlers();
     if (launch.result_json !== null) this.result(launch.result_json);
-  }
-
-  /** Whether a result or a cancellation was handed over. */
-  get settled(): boolean {
-    return this.outcome !== null;
+    if (launch.cancelled !== null) this.cancelled(launch.cancelled);
   }
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, this.doors.page, this.doors.log, this.doors.now));
+    const { page, log, now } = this.doors;
+    const onhandshake = (): void => {
+      this.initialized = false;
+    };
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake));
   }
 
   /** The tool's result, as JSON text of its parameters. */
@@ -108,7 +114,10 @@ export class ViewSession {
 
   /** Theme, size or language changed. Takes the whole context. */
   setContext(context: McpUiHostContext): void {
-    if (!this.closed) this.bridge.setHostContext(context);
+    if (this.closed) return;
+    // The bridge would say so at once, also to a View that is not ready to hear it.
+    if (this.initialized) this.bridge.setHostContext(context);
+    else this.context = context;
   }
 
   /** Lets the View put its things away, waits a second at most, and ends the bridge. */
@@ -123,12 +132,13 @@ export class ViewSession {
   }
 
   private hand(method: string, params: Record<string, unknown>): void {
+    const message = { method, params };
     if (method === RESULT || method === CANCELLED) {
       if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
-      this.outcome = { method, params };
+      this.outcome = message;
     }
     if (this.initialized) this.notify(method, params);
-    else this.waiting.push({ method, params });
+    else this.waiting.push(message);
   }
 
   /** A call ends once: with a result or a cancellation. Only a fresh result may follow a result. */
@@ -144,14 +154,18 @@ export class ViewSession {
   }
 
   private start(): void {
-    const again = this.initialized;
+    const again = this.begun;
+    this.begun = true;
     this.initialized = true;
     this.doors.oninitialized();
     this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
-    // A View that starts over in the same frame has forgotten what it was told.
-    const rest = again ? (this.outcome === null ? [] : [this.outcome]) : this.waiting;
+    const { outcome, waiting } = this;
     this.waiting = [];
-    for (const { method, params } of rest) this.notify(method, params);
+    // A View that starts over in the same frame has forgotten what it was told.
+    if (again && outcome !== null && !waiting.includes(outcome)) this.notify(outcome.method, outcome.params);
+    for (const { method, params } of waiting) this.notify(method, params);
+    if (this.context !== null) this.bridge.setHostContext(this.context);
+    this.context = null;
   }
 
   private handlers(): void {
@@ -169,24 +183,24 @@ export class ViewSession {
       const text = typeof params.data === "string" ? params.data : JSON.stringify(params.data);
       this.doors.log.add("in", `log ${params.level}`, text.length, text.slice(0, 200));
     });
-    bridge.oncalltool = (params) => this.forward("tools/call", params);
-    bridge.onreadresource = (params) => this.forward("resources/read", params);
-    bridge.onlistresources = (params) => this.forward("resources/list", params);
-    bridge.onlistresourcetemplates = (params) => this.forward("resources/templates/list", params);
-    bridge.onlistprompts = (params) => this.forward("prompts/list", params);
+    bridge.oncalltool = (params, extra) => this.forward("tools/call", withMeta(params, extra.mcpReq._meta), extra.mcpReq.signal);
+    bridge.onreadresource = (params, extra) => this.forward("resources/read", params, extra.mcpReq.signal);
+    bridge.onlistresources = (params, extra) => this.forward("resources/list", params, extra.mcpReq.signal);
+    bridge.onlistresourcetemplates = (params, extra) => this.forward("resources/templates/list", params, extra.mcpReq.signal);
+    bridge.onlistprompts = (params, extra) => this.forward("prompts/list", params, extra.mcpReq.signal);
     bridge.onopenlink = (params, extra) => this.openLink(params.url, extra.mcpReq.signal);
     bridge.onmessage = async (params, extra) => {
       const text = await this.agreedWords("message", params, extra.mcpReq.signal);
-      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] });
+      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] }, extra.mcpReq.signal);
     };
     bridge.onupdatemodelcontext = async (params, extra) => {
-      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] });
+      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] }, extra.mcpReq.signal);
       const text = await this.agreedWords("context", params, extra.mcpReq.signal);
-      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] });
+      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] }, extra.mcpReq.signal);
     };
     // The bridge has no setter for this one.
     const any = { params: z.looseObject({}).optional() };
-    bridge.setRequestHandler("tools/list", any, (params) => this.forward<Record<string, unknown>>("tools/list", params));
+    bridge.setRequestHandler("tools/list", any, (params, extra) => this.forward<Record<string, unknown>>("tools/list", params, extra.mcpReq.signal));
   }
 
   /**
@@ -207,7 +221,7 @@ export class ViewSession {
   /** Lets Rust check the address before the user is asked about it, and opens the very text that was shown. */
   private async openLink(url: string, signal: AbortSignal): Promise<{ isError?: boolean }> {
     const address = URL.canParse(url) ? new URL(url).href : url;
-    await this.forward("ui/open-link", { url: address });
+    await this.forward("ui/open-link", { url: address }, signal);
     if (!(await this.doors.consent({ kind: "link", address }, signal)) || this.closed) {
       this.doors.log.add("stopped", "ui/open-link", address.length, "not allowed");
       return { isError: true };
@@ -220,8 +234,8 @@ export class ViewSession {
     }
   }
 
-  private async forward<T>(method: string, params: unknown): Promise<T> {
-    const reply = await this.doors.request(method, JSON.stringify(params ?? {}));
+  private async forward<T>(method: string, params: unknown, signal: AbortSignal): Promise<T> {
+    const reply = await this.doors.request(method, JSON.stringify(params ?? {}), signal);
     switch (reply.kind) {
       case "result":
         return JSON.parse(reply.json) as T;
@@ -229,6 +243,11 @@ export class ViewSession {
         throw error(reply.code, reply.message);
     }
   }
+}
+
+/** The bridge takes `_meta` out of the parameters; in it is the token by which a View hears of progress. */
+function withMeta(params: object, meta: unknown): object {
+  return meta === undefined ? params : { ...params, _meta: meta };
 }
 
 /** An error that the bridge gives to the View with its code and its words. */

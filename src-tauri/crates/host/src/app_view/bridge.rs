@@ -4,22 +4,19 @@
 //! Deliberately absent: time (milliseconds are passed in), and the user's consent, which the window asks for.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use url::Url;
 use usher_protocol::{
     RawJson,
     common::{BlockKind, ContentBlock},
     jsonrpc::ErrorObject,
-    model::{Contract, Selector, Tool},
+    model::Tool,
 };
 
-use super::rate::Lane;
+use super::{projection::is_for_views, rate::Lane};
 
 /// The largest parameters that are read, in bytes.
 pub const MAX_PARAMS: usize = 4 << 20;
-
-/// The largest width or height that a View may ask for, in CSS pixels.
-pub const MAX_SIDE: u32 = 10_000;
 
 /// The longest address, in bytes.
 const MAX_ADDRESS: usize = 8 << 10;
@@ -30,7 +27,7 @@ const MAX_BLOCKS: usize = 32;
 /// The MCP Apps error of a host that refuses what it could do.
 pub(super) const REFUSED: i64 = -32000;
 
-/// A checked request or notification of a View. All of them concern the View's own server.
+/// A checked request of a View. All of them concern the View's own server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ViewRequest {
     /// `tools/call`. What is requested from the tool is the host's decision, never the View's (rules H14, H30).
@@ -44,21 +41,8 @@ pub enum ViewRequest {
     },
     /// `tools/list`, answered with [`super::projection::tools_list`].
     ListTools,
-    /// `resources/list`.
-    ListResources {
-        /// Where the page starts.
-        cursor: Option<String>,
-    },
-    /// `resources/templates/list`.
-    ListResourceTemplates {
-        /// Where the page starts.
-        cursor: Option<String>,
-    },
-    /// `prompts/list`.
-    ListPrompts {
-        /// Where the page starts.
-        cursor: Option<String>,
-    },
+    /// A list of the View's server, all of its pages.
+    List(List),
     /// `resources/read`, asked of the View's server whatever the address looks like.
     ReadResource {
         /// The resource.
@@ -81,36 +65,39 @@ pub enum ViewRequest {
         /// An object.
         structured: Option<RawJson>,
     },
-    /// `ui/request-display-mode`.
-    DisplayMode(DisplayMode),
     /// `ping`.
     Ping,
-    /// `notifications/message`: a line for the View's log.
-    Log {
-        /// The level, one of MCP's.
-        level: String,
-        /// The value.
-        data: RawJson,
-    },
-    /// `ui/notifications/size-changed`, within bounds.
-    SizeChanged {
-        /// The width, in CSS pixels.
-        width: Option<u32>,
-        /// The height, in CSS pixels.
-        height: Option<u32>,
-    },
 }
 
-/// How a View is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DisplayMode {
-    /// Within the conversation.
-    Inline,
-    /// Over the whole window.
-    Fullscreen,
-    /// In a small window of its own.
-    Pip,
+/// A list that a View may have of its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    ResourceTemplates,
+    /// `prompts/list`.
+    Prompts,
+}
+
+impl List {
+    /// The method that asks for it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    /// The member of a page that has the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
 }
 
 /// Checks what a View sent. `tools` are those of the View's own server, and of no other.
@@ -135,9 +122,9 @@ pub fn check(method: &str, params: Option<&RawJson>, tools: &[Tool]) -> Result<V
     match method {
         "tools/call" => call_tool(params, tools),
         "tools/list" => Ok(ViewRequest::ListTools),
-        "resources/list" => Ok(ViewRequest::ListResources { cursor: cursor(params)? }),
-        "resources/templates/list" => Ok(ViewRequest::ListResourceTemplates { cursor: cursor(params)? }),
-        "prompts/list" => Ok(ViewRequest::ListPrompts { cursor: cursor(params)? }),
+        "resources/list" => Ok(ViewRequest::List(List::Resources)),
+        "resources/templates/list" => Ok(ViewRequest::List(List::ResourceTemplates)),
+        "prompts/list" => Ok(ViewRequest::List(List::Prompts)),
         "resources/read" => read_resource(params),
         "ui/open-link" => open_link(params),
         "ui/message" => message(params),
@@ -146,23 +133,7 @@ pub fn check(method: &str, params: Option<&RawJson>, tools: &[Tool]) -> Result<V
             REFUSED,
             "Usher does not save files for Views; offer the user a link or text to copy instead",
         )),
-        "ui/request-display-mode" => {
-            #[derive(Deserialize)]
-            struct Wire {
-                mode: DisplayMode,
-            }
-            let wire: Wire = read(params)?;
-            Ok(ViewRequest::DisplayMode(wire.mode))
-        }
         "ping" => Ok(ViewRequest::Ping),
-        "notifications/message" => log(params),
-        "ui/notifications/size-changed" => {
-            let value = params.to_value();
-            Ok(ViewRequest::SizeChanged {
-                width: side(value.get("width")),
-                height: side(value.get("height")),
-            })
-        }
         _ => {
             let cut = method.floor_char_boundary(80);
             Err(ErrorObject::new(
@@ -197,12 +168,7 @@ fn call_tool(params: &RawJson, tools: &[Tool]) -> Result<ViewRequest, ErrorObjec
     let Some(tool) = tools.iter().find(|it| it.name == wire.name).filter(|it| it.is_visible_to_view()) else {
         return Err(invalid(format!("the View's server has no tool {shown:?} that a View may call")));
     };
-    // An assistant's output is never given to a View in place of its own (rules H25, H34).
-    let has_no_ui_output = match &tool.contract {
-        Contract::Variants(_) => tool.variant(&Selector::ui()).is_none(),
-        Contract::Legacy { .. } => false,
-    };
-    if has_no_ui_output {
+    if !is_for_views(tool) {
         return Err(invalid(format!("the tool {shown:?} declares no output for Views")));
     }
     let progress_token = wire.meta.and_then(|it| it.progress_token).filter(is_token);
@@ -212,16 +178,6 @@ fn call_tool(params: &RawJson, tools: &[Tool]) -> Result<ViewRequest, ErrorObjec
 fn is_token(token: &RawJson) -> bool {
     let text = token.get();
     token.bytes() <= 256 && text.starts_with(|it: char| it == '"' || it == '-' || it.is_ascii_digit())
-}
-
-fn cursor(params: &RawJson) -> Result<Option<String>, ErrorObject> {
-    #[derive(Deserialize)]
-    struct Wire {
-        #[serde(default)]
-        cursor: Option<String>,
-    }
-    let wire: Wire = read(params)?;
-    Ok(wire.cursor)
 }
 
 fn read_resource(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
@@ -309,33 +265,6 @@ fn blocks(content: &RawJson) -> Result<Vec<ContentBlock>, ErrorObject> {
     Ok(blocks)
 }
 
-fn log(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
-    const LEVELS: [&str; 8] =
-        ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    #[derive(Deserialize)]
-    struct Wire {
-        #[serde(default)]
-        level: Option<String>,
-        #[serde(default)]
-        data: Option<RawJson>,
-    }
-    let wire: Wire = read(params)?;
-    let level = wire.level.filter(|it| LEVELS.contains(&it.as_str())).unwrap_or_else(|| "info".to_owned());
-    Ok(ViewRequest::Log { level, data: wire.data.unwrap_or_else(|| Value::Null.into()) })
-}
-
-/// A length within bounds, whatever number came; `None` where none came.
-fn side(value: Option<&Value>) -> Option<u32> {
-    let number = value?.as_f64()?.clamp(0.0, f64::from(MAX_SIDE)).round();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the number is within 0 and MAX_SIDE"
-    )]
-    let whole = number as u32;
-    Some(whole)
-}
-
 fn read<T: for<'de> Deserialize<'de>>(params: &RawJson) -> Result<T, ErrorObject> {
     params.to().map_err(|error| invalid(format!("the parameters are wrong: {error}")))
 }
@@ -344,38 +273,13 @@ fn invalid(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorObject::INVALID_PARAMS, message)
 }
 
-/// Brings `ui/initialize` and `ui/message` of hand-written Views into the form that the official bridge accepts; other parameters are
-/// given back as they are.
-pub fn normalise(method: &str, params: &RawJson) -> RawJson {
-    let Ok(mut object) = params.to::<Map<String, Value>>() else { return params.clone() };
-    match method {
-        "ui/initialize" if !object.contains_key("protocolVersion") => {
-            object.insert("protocolVersion".to_owned(), json!("2026-01-26"));
-        }
-        "ui/message" if object.get("content").is_some_and(Value::is_object) => {
-            let content = object.remove("content");
-            object.insert("content".to_owned(), json!([content]));
-        }
-        _ => return params.clone(),
-    }
-    Value::Object(object).into()
-}
-
 impl ViewRequest {
     /// What the request costs.
     pub fn lane(&self) -> Lane {
         match self {
-            Self::CallTool { .. }
-            | Self::ListResources { .. }
-            | Self::ListResourceTemplates { .. }
-            | Self::ListPrompts { .. }
-            | Self::ReadResource { .. } => Lane::Server,
-            Self::OpenLink { .. } | Self::Message { .. } | Self::DisplayMode(_) => Lane::Person,
-            Self::ListTools
-            | Self::UpdateModelContext { .. }
-            | Self::Ping
-            | Self::Log { .. }
-            | Self::SizeChanged { .. } => Lane::Note,
+            Self::CallTool { .. } | Self::List(_) | Self::ReadResource { .. } => Lane::Server,
+            Self::OpenLink { .. } | Self::Message { .. } => Lane::Person,
+            Self::ListTools | Self::UpdateModelContext { .. } | Self::Ping => Lane::Note,
         }
     }
 }
@@ -383,6 +287,7 @@ impl ViewRequest {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use serde_json::Value;
     use usher_protocol::{Revision, codec};
 
     use super::*;
@@ -516,11 +421,8 @@ mod tests {
             ("resources/read", json!({"uri": "videos://1"})),
             ("resources/read", json!({"uri": "a\u{0}b"})),
             ("ui/request-display-mode", json!({"mode": "fullscreen"})),
-            ("ui/request-display-mode", json!({"mode": "kiosk"})),
             ("ui/download-file", json!({"contents": []})),
             ("notifications/message", json!({"level": "loud", "data": [1]})),
-            ("ui/notifications/size-changed", json!({"width": -5e9, "height": 1e300})),
-            ("ui/notifications/size-changed", json!({"width": "x", "height": 429.5})),
             ("sampling/createMessage", json!({})),
             ("prompts/get", json!({"name": "x"})),
             ("initialize", json!({})),
@@ -530,22 +432,20 @@ mod tests {
         expect![[r#"
             Ping
             ListTools
-            ListResources { cursor: Some("x") }
-            ListResourceTemplates { cursor: None }
-            the parameters are wrong: invalid type: integer `1`, expected a string at line 1 column 11 (-32602)
+            List(Resources)
+            List(ResourceTemplates)
+            List(Prompts)
             ReadResource { uri: "videos://1" }
             uri is not the address of a resource (-32602)
-            DisplayMode(Fullscreen)
-            the parameters are wrong: unknown variant `kiosk`, expected one of `inline`, `fullscreen`, `pip` at line 1 column 15 (-32602)
+            Views cannot ask for "ui/request-display-mode" (-32601)
             Usher does not save files for Views; offer the user a link or text to copy instead (-32000)
-            Log { level: "info", data: [1] }
-            SizeChanged { width: Some(0), height: Some(10000) }
-            SizeChanged { width: None, height: Some(430) }
+            Views cannot ask for "notifications/message" (-32601)
             Views cannot ask for "sampling/createMessage" (-32601)
             Views cannot ask for "prompts/get" (-32601)
             Views cannot ask for "initialize" (-32601)
             Views cannot ask for "ui/notifications/sandbox-resource-ready" (-32601)
-            Views cannot ask for "TOOLS/CALL" (-32601)"#]].assert_eq(&asked.map(|(method, params)| line(method, &params)).join("\n"));
+            Views cannot ask for "TOOLS/CALL" (-32601)"#]]
+        .assert_eq(&asked.map(|(method, params)| line(method, &params)).join("\n"));
     }
 
     #[test]
@@ -561,18 +461,5 @@ mod tests {
         assert!(check(&method, None, &[]).unwrap_err().message.len() < 200);
         assert!(check("ping", Some(&json!([]).into()), &[]).is_err());
         assert_eq!(check("ping", None, &[]), Ok(ViewRequest::Ping));
-    }
-
-    #[test]
-    fn hand_written_views_are_normalised() {
-        let message = normalise(
-            "ui/message",
-            &json!({"role": "user", "content": {"type": "text", "text": "a"}}).into(),
-        );
-        assert_eq!(message.get(), r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#);
-        let initialize = normalise("ui/initialize", &json!({}).into());
-        assert_eq!(initialize.get(), r#"{"protocolVersion":"2026-01-26"}"#);
-        let other = RawJson::parse(r#"{ "n": 1.0 }"#).unwrap();
-        assert_eq!(normalise("tools/call", &other).get(), other.get());
     }
 }

@@ -54,6 +54,13 @@ pub fn selected_output(
     RawJson::of(&wire).map(|it| (it, defects))
 }
 
+/// What a View receives of a tool's error that has no output for it: that there was one. What it says was written for other audiences
+/// (rules H25, H27).
+pub fn error_without_output() -> RawJson {
+    let format = Format::Structured;
+    serde_json::json!({"audience": UI_EXTENSION, "format": format, "content": [], "isError": true}).into()
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
@@ -68,14 +75,24 @@ pub fn tool(tool: &Tool) -> (RawJson, Vec<Defect>) {
     (RawJson::of(&wire).unwrap_or_else(|_| serde_json::json!({}).into()), defects)
 }
 
+/// Whether a View may call a tool: it is visible to Views and, where outputs are declared, has one for them. An assistant's output is
+/// never given to a View in place of its own (rules H25, H34).
+pub fn is_for_views(tool: &Tool) -> bool {
+    let has_output = match &tool.contract {
+        Contract::Variants(_) => tool.variant(&Selector::ui()).is_some(),
+        Contract::Legacy { .. } => true,
+    };
+    tool.is_visible_to_view() && has_output
+}
+
 /// The result of `tools/list` for a View: the tools of its own server that a View may call, each as [`tool`] gives it.
 pub fn tools_list(tools: &[Tool]) -> RawJson {
     #[derive(Serialize)]
     struct Wire<'a> {
         tools: Vec<ToolWire<'a>>,
     }
-    let visible = tools.iter().filter(|it| it.is_visible_to_view());
-    let wire = Wire { tools: visible.map(|it| tool_wire(it, &mut Vec::new())).collect() };
+    let callable = tools.iter().filter(|it| is_for_views(it));
+    let wire = Wire { tools: callable.map(|it| tool_wire(it, &mut Vec::new())).collect() };
     RawJson::of(&wire).unwrap_or_else(|_| serde_json::json!({"tools": []}).into())
 }
 

@@ -67,10 +67,10 @@ pub struct LiveView {
     pub view_id: String,
     /// The server that it belongs to, the only one that it reaches.
     pub server_id: String,
+    /// The conversation in which it is shown.
+    pub conversation_id: String,
     /// The call that it shows.
     pub call_id: String,
-    /// Counts the Views of the registry; an answer for an earlier one is late and is dropped.
-    pub generation: u64,
     /// Its document.
     pub html: Arc<str>,
     /// The headers of its document.
@@ -96,7 +96,6 @@ pub struct Served {
 #[derive(Debug, Default)]
 pub struct Registry {
     views: BTreeMap<HostLabel, LiveView>,
-    generations: u64,
 }
 
 /// The label or the View's id is in use.
@@ -105,18 +104,16 @@ pub struct Registry {
 pub struct NameTaken;
 
 impl Registry {
-    /// Adds a View and gives its generation, which replaces the one in `view`.
+    /// Adds a View.
     ///
     /// # Errors
     /// The label or the View's id is in use.
-    pub fn open(&mut self, label: HostLabel, mut view: LiveView) -> Result<u64, NameTaken> {
+    pub fn open(&mut self, label: HostLabel, view: LiveView) -> Result<(), NameTaken> {
         if self.views.contains_key(&label) || self.get(&view.view_id).is_some() {
             return Err(NameTaken);
         }
-        self.generations += 1;
-        view.generation = self.generations;
         self.views.insert(label, view);
-        Ok(self.generations)
+        Ok(())
     }
 
     /// A View by its id.
@@ -138,11 +135,6 @@ impl Registry {
     pub fn close(&mut self, view_id: &str) -> Option<LiveView> {
         let label = *self.views.iter().find(|it| it.1.view_id == view_id)?.0;
         self.views.remove(&label)
-    }
-
-    /// Ends the Views of a server and gives them.
-    pub fn close_server(&mut self, server_id: &str) -> Vec<LiveView> {
-        self.views.extract_if(.., |_, it| it.server_id == server_id).map(|it| it.1).collect()
     }
 
     /// Answers a request to the custom scheme: the document of exactly the View that the host names, and nothing else. `host` is
@@ -177,8 +169,8 @@ mod tests {
         LiveView {
             view_id: id.to_owned(),
             server_id: server.to_owned(),
+            conversation_id: "k".to_owned(),
             call_id: "c".to_owned(),
-            generation: 0,
             html: format!("<p>{id}</p>").into(),
             headers: vec![("Content-Security-Policy", "default-src 'none'".to_owned())],
             csp: crate::app_view::csp::GrantedCsp::default(),
@@ -190,8 +182,8 @@ mod tests {
     fn a_view_is_served_at_its_own_host_only() {
         let mut registry = Registry::default();
         let (one, two) = (HostLabel::new(1), HostLabel::new(u128::MAX));
-        assert_eq!(registry.open(one, view("v1", "s")), Ok(1));
-        assert_eq!(registry.open(two, view("v2", "s")), Ok(2));
+        assert_eq!(registry.open(one, view("v1", "s")), Ok(()));
+        assert_eq!(registry.open(two, view("v2", "s")), Ok(()));
         assert_eq!(registry.open(one, view("v3", "s")), Err(NameTaken));
         assert_eq!(registry.open(HostLabel::new(3), view("v1", "s")), Err(NameTaken));
         for origin in [one.origin(false), one.origin(true)] {
@@ -229,9 +221,7 @@ mod tests {
         assert!(registry.close("v1").is_some());
         assert!(registry.close("v1").is_none());
         assert_eq!(registry.serve("GET", &format!("{label}.localhost"), "/").status, 404);
-        assert_eq!(registry.close_server("b").len(), 1);
-        assert_eq!(registry.all().count(), 0);
-        // A new View at an old label is of a new generation.
-        assert_eq!(registry.open(label, view("v1", "a")), Ok(3));
+        assert_eq!(registry.all().map(|it| it.view_id.as_str()).collect::<Vec<_>>(), ["v2"]);
+        assert_eq!(registry.open(label, view("v1", "a")), Ok(()));
     }
 }

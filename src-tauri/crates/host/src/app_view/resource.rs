@@ -167,6 +167,30 @@ pub fn read(
     Ok((ViewResource { html, meta }, defects))
 }
 
+/// Whether the content says of itself what its View asks for; if not, its entry in `resources/list` may.
+pub fn says_ui(result: &RawJson) -> bool {
+    let value = result.to_value();
+    ["_meta", "meta"].iter().any(|key| value.pointer(&format!("/contents/0/{key}/ui")).is_some())
+}
+
+/// `_meta` of a resource's entry in the pages of `resources/list`.
+pub fn listed_meta(uri: &str, pages: &[RawJson]) -> Option<RawJson> {
+    #[derive(Deserialize)]
+    struct Page {
+        #[serde(default)]
+        resources: Vec<RawJson>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        uri: String,
+        #[serde(rename = "_meta", default)]
+        meta: Option<RawJson>,
+    }
+    let entries = pages.iter().filter_map(|it| it.to::<Page>().ok()).flat_map(|it| it.resources);
+    let mut known = entries.filter_map(|it| it.to::<Entry>().ok());
+    known.find(|it| it.uri == uri)?.meta
+}
+
 fn body(uri: &str, text: Option<String>, blob: Option<String>) -> Result<String, ResourceError> {
     let too_large = |bytes| ResourceError::TooLarge { uri: uri.to_owned(), bytes };
     let unreadable = |why: String| ResourceError::Body { uri: uri.to_owned(), why };

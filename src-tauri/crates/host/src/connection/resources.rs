@@ -29,6 +29,14 @@ pub struct ResourceTemplate {
 }
 
 impl Connection {
+    /// Every page of a list, as it came.
+    ///
+    /// # Errors
+    /// The server refuses or ends.
+    pub async fn list_pages(&self, method: &'static str) -> Result<Vec<RawJson>, CallError> {
+        self.pages(method).await
+    }
+
     /// Every page of `resources/list`, as it came.
     ///
     /// # Errors

@@ -45,6 +45,8 @@ pub struct CallOrder {
     pub model_call: Option<String>,
     /// Ends the call.
     pub cancel: CancellationToken,
+    /// The View that wants to hear how far it is, and the token that it gave.
+    pub reports_to: Option<(String, RawJson)>,
 }
 
 /// A call that ended.
@@ -348,8 +350,10 @@ impl Host {
         }
         let asked_ms = self.now_ms();
         let answer = tokio::select! {
-            answer = answer => answer.ok(),
+            // A yes that comes after the end is a yes to nothing.
+            biased;
             () = order.cancel.cancelled() => None,
+            answer = answer => answer.ok(),
         };
         call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
@@ -411,7 +415,12 @@ impl Host {
             "the declaration of the tool",
             &tool.raw,
         );
-        call.view = Some(ViewRecord { resource_uri, resource_handle: None, tool_handle: Some(handle) });
+        call.view = Some(ViewRecord {
+            resource_uri,
+            resource_handle: None,
+            listed_handle: None,
+            tool_handle: Some(handle),
+        });
     }
 
     async fn send_call(
@@ -435,6 +444,9 @@ impl Host {
                 biased;
                 answer = &mut answer => break answer,
                 Some(report) = reports.recv() => {
+                    if let Some((view_id, token)) = &order.reports_to {
+                        self.tell_progress(view_id, token, &report);
+                    }
                     let progress = ProgressRecord { done: report.progress, total: report.total, message: report.message };
                     let call = CallRecord { state: CallState::Running(Some(progress)), ..call.clone() };
                     self.show_call(live, &call);

@@ -284,6 +284,7 @@ impl Host {
     /// # Errors
     /// The disk refuses.
     pub async fn delete_conversation(&self, id: &str) -> Result<(), HostError> {
+        self.close_views_of(id);
         let live = self.live_map().remove(id);
         if let Some(live) = live {
             live.stop();

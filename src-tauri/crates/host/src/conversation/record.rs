@@ -378,6 +378,9 @@ pub struct ViewRecord {
     pub resource_uri: String,
     /// Opens the recorded `resources/read` result, once it was read.
     pub resource_handle: Option<String>,
+    /// Opens the `_meta` that the list of resources had of it, if that counts.
+    #[serde(default)]
+    pub listed_handle: Option<String>,
     /// Opens the declaration of the tool, as it came.
     pub tool_handle: Option<String>,
 }

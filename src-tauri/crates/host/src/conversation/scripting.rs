@@ -250,6 +250,7 @@ impl Host {
                 origin: Origin::Script,
                 model_call: None,
                 cancel,
+                reports_to: None,
             };
             let text = format!("{server_name}.{tool}");
             host.tell(HostEvent::Script {

@@ -360,9 +360,13 @@ impl Host {
                     self.remark(&server.id, &title, server.scrubbed(text));
                 }
                 // Prompts and resources are asked for when they are wanted; what is kept of them is forgotten already.
-                ConnectionEvent::PromptsChanged => self.tell(HostEvent::PromptsChanged(server.id.clone())),
+                ConnectionEvent::PromptsChanged => {
+                    self.tell_list_changed(&server.id, "notifications/prompts/list_changed");
+                    self.tell(HostEvent::PromptsChanged(server.id.clone()));
+                }
                 ConnectionEvent::ResourcesChanged => {
-                    self.tell(HostEvent::ResourcesChanged(server.id.clone()))
+                    self.tell_list_changed(&server.id, "notifications/resources/list_changed");
+                    self.tell(HostEvent::ResourcesChanged(server.id.clone()));
                 }
                 ConnectionEvent::ResourceUpdated { uri } => {
                     self.tell(HostEvent::ResourceUpdated { server_id: server.id.clone(), uri });
@@ -370,6 +374,7 @@ impl Host {
                 ConnectionEvent::ToolsChanged => {
                     if let Ok((connection, _)) = server.connection() {
                         self.list_tools(&server, &connection).await;
+                        self.tell_list_changed(&server.id, "notifications/tools/list_changed");
                     }
                 }
             }

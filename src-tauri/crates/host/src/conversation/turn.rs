@@ -156,6 +156,7 @@ impl Host {
             origin: Origin::User,
             model_call: None,
             cancel: CancellationToken::new(),
+            reports_to: None,
         };
         Ok(self.run_call(&live, order).await)
     }
@@ -440,6 +441,7 @@ impl Host {
             origin: Origin::Model,
             model_call: Some(call.id.clone()),
             cancel: cancel.clone(),
+            reports_to: None,
         };
         self.run_call(live, order).await;
     }
@@ -472,6 +474,7 @@ impl Host {
             origin: Origin::Model,
             model_call: Some(call.id.clone()),
             cancel: CancellationToken::new(),
+            reports_to: None,
         };
         self.begin_record(live, &order, "Usher".to_owned(), None).await
     }

@@ -1,0 +1,80 @@
+//! What a View is made of: its document and its tool's declaration, from the server or from the record.
+
+use std::sync::Arc;
+
+use usher_protocol::{RawJson, codec, model::Tool};
+
+use super::super::{CallRecord, Host, HostError, ViewRecord, live::Live};
+use crate::app_view::resource::{self, ResourceError, ViewResource};
+
+impl Host {
+    /// The declaration of a call's tool as it was then, so that a View of an earlier run can be shown without its server.
+    pub(super) async fn tool_of(&self, call: &CallRecord) -> Result<Tool, HostError> {
+        let handle = call
+            .view
+            .as_ref()
+            .and_then(|it| it.tool_handle.clone())
+            .ok_or_else(|| HostError::unknown("tool"))?;
+        let raw = self.payload(&handle).await?;
+        let revision = call.revision.ok_or_else(|| HostError::unknown("tool"))?;
+        let list =
+            RawJson::parse(format!(r#"{{"tools":[{raw}]}}"#)).map_err(|_| HostError::unknown("tool"))?;
+        let (page, _) = codec::decode_tools(revision, &list).map_err(|_| HostError::unknown("tool"))?;
+        page.tools.into_iter().next().ok_or_else(|| HostError::unknown("tool"))
+    }
+
+    /// The document of a View, judged. The first that is good is recorded, so that history shows what was shown.
+    pub(super) async fn document(
+        &self,
+        live: &Arc<Live>,
+        call: &CallRecord,
+        view: &ViewRecord,
+    ) -> Result<ViewResource, HostError> {
+        let uri = &view.resource_uri;
+        let not_shown = |error: ResourceError| {
+            HostError::new(
+                format!("The View cannot be shown: {error}"),
+                "The result is kept.",
+                "Report it to the server's authors, and open the View again when it is mended.",
+            )
+        };
+        if let Some(handle) = &view.resource_handle {
+            let raw = self.payload(handle).await?;
+            let listed = match &view.listed_handle {
+                Some(handle) => Some(self.payload(handle).await?),
+                None => None,
+            };
+            return resource::read(uri, &raw, listed.as_ref()).map(|it| it.0).map_err(not_shown);
+        }
+        let refused = |why: String| {
+            HostError::new(
+                format!("The View's document {uri} could not be read: {why}."),
+                "The result is kept.",
+                "Start the server and open the View again.",
+            )
+        };
+        let server =
+            self.server(&call.server_id).ok_or_else(|| refused("its server was removed".to_owned()))?;
+        let (connection, _) = server.connection().map_err(|error| refused(error.to_string()))?;
+        let read = connection.read_resource(uri).await;
+        let raw = read.map_err(|error| refused(server.without_secrets(error).to_string()))?;
+        // What the content does not say of itself, its entry in the list may (MCP Apps 2026-01-26, "UI Resource Format").
+        let listed = if resource::says_ui(&raw) {
+            None
+        } else {
+            let pages = connection.list_resources().await.unwrap_or_default();
+            resource::listed_meta(uri, &pages)
+        };
+        let (document, _) = resource::read(uri, &raw, listed.as_ref()).map_err(not_shown)?;
+        let handle = self.keep_payload(live, &call.id, None, &format!("the document {uri}"), &raw);
+        let listed = listed
+            .map(|it| self.keep_payload(live, &call.id, None, &format!("what is listed of {uri}"), &it));
+        self.change_call(live, &call.id, |call| {
+            if let Some(view) = &mut call.view {
+                (view.resource_handle, view.listed_handle) = (Some(handle), listed);
+            }
+        })
+        .await;
+        Ok(document)
+    }
+}

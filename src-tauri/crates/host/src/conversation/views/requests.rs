@@ -1,0 +1,218 @@
+//! What a View asks for: checked, admitted, carried out and answered here. What crosses to it is projected (rule H28).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use usher_engine::Origin;
+use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
+
+use super::{
+    super::{CallOrder, CallRecord, CallState, DoorKind, Host, HostError, live::Live, lock},
+    ViewReply, doors,
+    told::MAX_ANSWER,
+};
+use crate::app_view::{
+    bridge::{self, ViewRequest},
+    projection,
+    rate::{Admission, Lane},
+};
+
+impl Host {
+    /// Checks and answers a request of a View.
+    ///
+    /// # Errors
+    /// There is no such View.
+    pub async fn view_request(
+        &self,
+        view_id: &str,
+        request_id: u32,
+        method: &str,
+        params: &str,
+    ) -> Result<ViewReply, HostError> {
+        let key = (view_id.to_owned(), request_id);
+        let (server_id, call_id, end) = {
+            let mut views = lock(&self.0.views);
+            let end = views.ends.get(view_id).ok_or_else(|| HostError::unknown("View"))?.child_token();
+            let view = views.registry.get(view_id).ok_or_else(|| HostError::unknown("View"))?;
+            let found = (view.server_id.clone(), view.call_id.clone(), end.clone());
+            if views.requests.contains_key(&key) {
+                let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, "a request with this id is open");
+                return Ok(ViewReply::Error(error));
+            }
+            views.requests.insert(key.clone(), end);
+            found
+        };
+        let reply = self.answer_view(view_id, (&server_id, &call_id), method, params, &end).await;
+        lock(&self.0.views).requests.remove(&key);
+        Ok(match reply {
+            Ok(result) if result.bytes() > MAX_ANSWER => {
+                let bytes = result.bytes();
+                let what = format!("the answer has {bytes} bytes; a View is given {MAX_ANSWER} at most");
+                ViewReply::Error(ErrorObject::new(-32000, what))
+            }
+            Ok(result) => ViewReply::Result(result),
+            Err(error) => ViewReply::Error(error),
+        })
+    }
+
+    /// The View does not want the answer to a request any more. What it asked of the server is cancelled there.
+    pub fn cancel_view_request(&self, view_id: &str, request_id: u32) {
+        if let Some(end) = lock(&self.0.views).requests.get(&(view_id.to_owned(), request_id)) {
+            end.cancel();
+        }
+    }
+
+    async fn answer_view(
+        &self,
+        view_id: &str,
+        (server_id, call_id): (&str, &str),
+        method: &str,
+        params: &str,
+        end: &CancellationToken,
+    ) -> Result<RawJson, ErrorObject> {
+        let found = self.find_call(call_id).await;
+        let (live, call) = found.map_err(|error| ErrorObject::new(ErrorObject::INTERNAL, error.what))?;
+        let tools: Vec<Tool> = match self.server(server_id) {
+            Some(server) => server.tools().iter().map(|it| Tool::clone(&it.tool)).collect(),
+            None => Vec::new(),
+        };
+        let params = if params.is_empty() { None } else { RawJson::parse(params).ok() };
+        let request = bridge::check(method, params.as_ref(), &tools)?;
+        let lane = request.lane();
+        self.admit(view_id, lane, end).await?;
+        let work = self.serve_view(view_id, (&live, &call), &tools, request, end);
+        // A call ends by itself, so that its record says how.
+        let is_call = method == "tools/call";
+        let reply = tokio::select! {
+            biased;
+            reply = work => reply,
+            () = end.cancelled(), if !is_call => Err(gone()),
+        };
+        if lane == Lane::Server
+            && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
+        {
+            view.limiter.finish();
+        }
+        reply
+    }
+
+    async fn admit(&self, view_id: &str, lane: Lane, end: &CancellationToken) -> Result<(), ErrorObject> {
+        let now = u64::try_from(self.now_ms()).unwrap_or_default();
+        let admission = {
+            let mut views = lock(&self.0.views);
+            let view = views.registry.get_mut(view_id).ok_or_else(Admission::refusal)?;
+            view.limiter.admit(lane, now)
+        };
+        match admission {
+            Admission::Now => Ok(()),
+            Admission::After(wait) => tokio::select! {
+                () = tokio::time::sleep(std::time::Duration::from_millis(wait)) => Ok(()),
+                () = end.cancelled() => {
+                    if lane == Lane::Server
+                        && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
+                    {
+                        view.limiter.finish();
+                    }
+                    Err(gone())
+                }
+            },
+            Admission::Refused => Err(Admission::refusal()),
+        }
+    }
+
+    async fn serve_view(
+        &self,
+        view_id: &str,
+        (live, call): (&Arc<Live>, &CallRecord),
+        tools: &[Tool],
+        request: ViewRequest,
+        end: &CancellationToken,
+    ) -> Result<RawJson, ErrorObject> {
+        let empty = || Ok(json!({}).into());
+        match request {
+            ViewRequest::CallTool { name, arguments, progress_token } => {
+                let order = CallOrder {
+                    server_id: call.server_id.clone(),
+                    tool: name,
+                    arguments,
+                    origin: Origin::View,
+                    model_call: None,
+                    cancel: end.clone(),
+                    reports_to: progress_token.map(|token| (view_id.to_owned(), token)),
+                };
+                self.call_for_view(live, order).await
+            }
+            ViewRequest::ListTools => Ok(projection::tools_list(tools)),
+            ViewRequest::ReadResource { uri } => {
+                let connection = self.connection_for_view(call)?;
+                connection.read_resource(&uri).await.map_err(|error| unreachable_server(&error.in_short()))
+            }
+            ViewRequest::List(list) => {
+                let pages = self.connection_for_view(call)?.list_pages(list.method()).await;
+                let pages = pages.map_err(|error| unreachable_server(&error.in_short()))?;
+                Ok(all_pages(&pages, list.member()))
+            }
+            // The address is good, and nothing is opened here. With this answer the window asks the user, shows the whole
+            // address and whose View asks, and opens it with a command of its own; a refusal it answers itself.
+            ViewRequest::OpenLink { .. } | ViewRequest::Ping => empty(),
+            // The window has shown the user these very words and passes them on only after a yes (X5).
+            ViewRequest::Message { content } => {
+                let text = doors::words(&content);
+                self.open_view_door(live, call, DoorKind::ViewMessage, "a View's message", text).await;
+                empty()
+            }
+            ViewRequest::UpdateModelContext { content, structured } => {
+                let mut text = doors::words(&content);
+                if let Some(value) = structured {
+                    text = [text.as_str(), value.get()]
+                        .iter()
+                        .filter(|it| !it.is_empty())
+                        .copied()
+                        .collect::<Vec<_>>()
+                        .join("\n");
+                }
+                self.open_view_door(live, call, DoorKind::ViewContext, "what a View keeps as context", text)
+                    .await;
+                empty()
+            }
+        }
+    }
+
+    fn connection_for_view(&self, call: &CallRecord) -> Result<crate::connection::Connection, ErrorObject> {
+        let server = self.server(&call.server_id).ok_or_else(|| unreachable_server("it was removed"))?;
+        server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.in_short()))
+    }
+
+    async fn call_for_view(&self, live: &Arc<Live>, order: CallOrder) -> Result<RawJson, ErrorObject> {
+        let end = self.run_call(live, order).await;
+        match (&end.record.state, self.view_result(&end.record).await) {
+            (CallState::Done | CallState::ToolError, Some(result)) => Ok(result),
+            (CallState::ToolError, None) => Ok(projection::error_without_output()),
+            (CallState::Failed { what, .. }, _) => {
+                Err(unreachable_server(end.heard.as_ref().unwrap_or(what)))
+            }
+            (CallState::Refused, _) => Err(ErrorObject::new(-32000, "the user did not allow this call")),
+            (state, _) => Err(ErrorObject::new(-32000, format!("the call ended as {}", state.word()))),
+        }
+    }
+}
+
+/// The pages of a list as one, so that a View need not turn them.
+fn all_pages(pages: &[RawJson], member: &str) -> RawJson {
+    let items = |page: &RawJson| {
+        let mut page: BTreeMap<String, RawJson> = page.to().ok()?;
+        page.remove(member)?.to::<Vec<RawJson>>().ok()
+    };
+    let all: Vec<RawJson> = pages.iter().filter_map(items).flatten().collect();
+    RawJson::of(&BTreeMap::from([(member, all)])).unwrap_or_else(|_| json!({member: []}).into())
+}
+
+fn unreachable_server(why: &str) -> ErrorObject {
+    ErrorObject::new(-32000, why)
+}
+
+/// The answer to a request that nobody waits for.
+fn gone() -> ErrorObject {
+    ErrorObject::new(-32000, "the View does not wait for this any more")
+}

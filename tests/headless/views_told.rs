@@ -1,0 +1,226 @@
+//! What a View is told and when: how its call ended, how far its own calls are, which lists changed; and that what it gives up ends.
+
+use serde_json::{Value, json};
+use usher_engine::Mode;
+use usher_host::conversation::{CallState, HostEvent, ViewOutcome, ViewReply};
+use usher_tests::{
+    scripted_model::ScriptedModel,
+    scripted_server::Script,
+    stage::{SERVER, Setting, Stage, model_that_calls, request_id, the_call, within},
+};
+
+use super::CHILD;
+
+const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
+const DOCUMENT: &str =
+    r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html;profile=mcp-app","text":"<p>hello</p>"}]}"#;
+
+/// A server that knows the extension.
+const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-12-01"],"ttlMs":0,"cacheScope":"private",
+    "capabilities":{"tools":{},"resources":{},"extensions":{"io.modelcontextprotocol/ui":{}}},
+    "serverInfo":{"name":"scripted","version":"1"}}"#;
+
+/// A conversation in which the model called the tool `show` of a scripted server.
+struct Scene {
+    stage: Stage,
+    conversation: String,
+    call: String,
+    _model: ScriptedModel,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn open(script: Script) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+        stage.ready(SERVER).await;
+        let model = model_that_calls("show", json!({})).await;
+        let conversation = stage.conversation(Mode::App, &model).await;
+        let opened = stage.turn(&conversation, "Show it.").await;
+        let call = the_call(&opened).id.clone();
+        Self { stage, conversation, call, _model: model, _folder: folder }
+    }
+
+    async fn view(&self) -> String {
+        self.stage.host.open_view(&self.call).await.unwrap().view_id
+    }
+
+    async fn ask(&self, view: &str, method: &str, params: &Value) -> ViewReply {
+        let host = &self.stage.host;
+        within(host.view_request(view, request_id(), method, &params.to_string())).await.unwrap()
+    }
+
+    fn on_the_wire(&self, title: &str) -> usize {
+        let lines = self.stage.host.wire_lines(Some(SERVER), 0, 10_000);
+        lines.iter().filter(|it| it.title == title).count()
+    }
+}
+
+fn legacy() -> Script {
+    Script::new("2025-11-25").tool("show", LINK, r#"{"content":[],"structuredContent":{"n":1}}"#)
+}
+
+#[tokio::test]
+async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_own_token() {
+    let scene = Scene::open(legacy().answering("resources/read ui://a/b", DOCUMENT).dripping("slow")).await;
+    let view = scene.view().await;
+    let host = &scene.stage.host;
+    let id = request_id();
+    let params = r#"{"name":"slow","_meta":{"progressToken":9007199254740993}}"#;
+    let give_up = async {
+        let told = scene
+            .stage
+            .told(|event| match event {
+                HostEvent::ViewMessage { view_id, method, params } if *view_id == view => {
+                    Some((method.clone(), params.clone()))
+                }
+                _ => None,
+            })
+            .await;
+        assert_eq!(told.0, "notifications/progress");
+        assert!(told.1.starts_with(r#"{"progressToken":9007199254740993,"#), "{}", told.1);
+        // The id of an open request is not another's.
+        let twice = host.view_request(&view, id, "ping", "").await.unwrap();
+        assert!(matches!(twice, ViewReply::Error(_)), "{twice:?}");
+        host.cancel_view_request("another", id);
+        host.cancel_view_request(&view, id);
+    };
+    let (reply, ()) =
+        futures::future::join(within(host.view_request(&view, id, "tools/call", params)), give_up).await;
+    assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
+    let calls = scene.stage.opened(&scene.conversation).await.calls;
+    let own = calls.values().find(|it| it.tool == "slow").unwrap();
+    assert_eq!(own.state, CallState::Cancelled);
+    assert_eq!(scene.on_the_wire("notifications/cancelled"), 1);
+    assert!(matches!(scene.ask(&view, "ping", &json!({})).await, ViewReply::Result(_)));
+}
+
+#[tokio::test]
+async fn every_view_of_a_call_is_told_how_it_ended_and_goes_with_its_page_or_its_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut script = Script::new("2025-11-25").answering("resources/read ui://a/b", DOCUMENT);
+    script = script.dripping("show");
+    // The tool that never answers has a View.
+    script.tools.clear();
+    let tool = format!(r#"{{"name":"show","inputSchema":{{"type":"object"}},{}"#, &LINK[1..]);
+    script.tools.push(serde_json::value::RawValue::from_string(tool).unwrap());
+    let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+    stage.ready(SERVER).await;
+    let model = model_that_calls("show", json!({})).await;
+    let conversation = stage.conversation(Mode::App, &model).await;
+    let host = &stage.host;
+    let during = async {
+        let call = stage.running_call().await;
+        let launches = [host.open_view(&call).await.unwrap(), host.open_view(&call).await.unwrap()];
+        assert!(launches.iter().all(|it| it.outcome.is_none()), "it runs");
+        host.cancel_call(&call);
+        let mut told = Vec::new();
+        while told.len() < 2 {
+            let next = stage.told(|event| match event {
+                HostEvent::ViewMessage { view_id, method, params }
+                    if method == "ui/notifications/tool-cancelled" && !told.contains(view_id) =>
+                {
+                    assert_eq!(params, r#"{"reason":"The call was cancelled."}"#);
+                    Some(view_id.clone())
+                }
+                _ => None,
+            });
+            told.push(next.await);
+        }
+        (call, launches.map(|it| it.view_id))
+    };
+    let (_, (call, views)) = futures::future::join(stage.turn(&conversation, "Show it."), during).await;
+    // One that is opened afterwards finds out at once.
+    let late = host.open_view(&call).await.unwrap();
+    assert_eq!(late.outcome, Some(ViewOutcome::Cancelled("The call was cancelled.".to_owned())));
+    host.close_views();
+    for view in &views {
+        assert!(host.view_request(view, request_id(), "ping", "").await.is_err());
+    }
+    let again = host.open_view(&call).await.unwrap();
+    host.delete_conversation(&conversation).await.unwrap();
+    assert!(host.view_request(&again.view_id, request_id(), "ping", "").await.is_err());
+    let at = again.url.trim_start_matches("mcpview://").trim_end_matches('/').to_owned();
+    assert_eq!(host.view_document("GET", &at, "/").status, 404);
+}
+
+#[tokio::test]
+async fn a_document_that_is_none_is_not_recorded_and_the_list_speaks_where_it_is_silent() {
+    let bad = r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/plain","text":"not yet"}]}"#;
+    let listed = r#"{"resources":[{"uri":"ui://a/b","name":"b","_meta":{"ui":{"prefersBorder":false}}}]}"#;
+    let scene =
+        Scene::open(legacy().method("resources/read", &[bad, DOCUMENT]).method("resources/list", &[listed]))
+            .await;
+    let error = scene.stage.host.open_view(&scene.call).await.unwrap_err();
+    assert!(error.what.contains("text/plain"), "{}", error.what);
+    let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
+    assert!(!launch.prefers_border, "what the list says counts");
+    // From the record: nothing is asked of the server again, and the list still counts.
+    let reads = scene.on_the_wire("resources/read");
+    assert!(!scene.stage.host.open_view(&scene.call).await.unwrap().prefers_border);
+    assert_eq!(scene.on_the_wire("resources/read"), reads);
+}
+
+#[tokio::test]
+async fn a_view_has_every_list_of_its_server_whole() {
+    let scene = Scene::open(
+        legacy()
+            .answering("resources/read ui://a/b", DOCUMENT)
+            .answering("resources/list", r#"{"resources":[{"uri":"x:1","name":"one"}]}"#)
+            .answering(
+                "resources/templates/list",
+                r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"}]}"#,
+            )
+            .answering("prompts/list", r#"{"prompts":[{"name":"hello"}],"_meta":{"secret":1}}"#),
+    )
+    .await;
+    let view = scene.view().await;
+    let mut lists = Vec::new();
+    for method in ["resources/list", "resources/templates/list", "prompts/list"] {
+        match scene.ask(&view, method, &json!({})).await {
+            ViewReply::Result(list) => lists.push(list.get().to_owned()),
+            ViewReply::Error(error) => panic!("{method}: {error}"),
+        }
+    }
+    assert_eq!(
+        lists,
+        [
+            r#"{"resources":[{"uri":"x:1","name":"one"}]}"#,
+            r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"}]}"#,
+            r#"{"prompts":[{"name":"hello"}]}"#
+        ]
+    );
+}
+
+/// A call of 2026-12-01 that brings nothing for the View ends for it all the same, and nothing takes the output's place (H27).
+#[tokio::test]
+async fn a_call_without_an_output_for_the_view_ends_for_it_too() {
+    let declaration = format!(
+        r#"{{"outputVariants":[{{"audience":"assistant","format":"content"}},{{"audience":"io.modelcontextprotocol/ui","format":"structured"}}],{}"#,
+        &LINK[1..]
+    );
+    let for_model =
+        r#"{"audience":"assistant","format":"content","content":[{"type":"text","text":"CANARY"}]}"#;
+    for (is_error, expected) in [
+        (false, ViewOutcome::Cancelled("The tool sent nothing for its View.".to_owned())),
+        (
+            true,
+            ViewOutcome::Result(
+                json!({"audience": "io.modelcontextprotocol/ui", "format": "structured", "content": [], "isError": true})
+                    .into(),
+            ),
+        ),
+    ] {
+        let result = format!(r#"{{"resultType":"complete","isError":{is_error},"outputs":[{for_model}]}}"#);
+        let script = Script::new("2026-12-01")
+            .answering("server/discover", DISCOVERED)
+            .tool("show", &declaration, &result);
+        let scene = Scene::open(script.answering("resources/read ui://a/b", DOCUMENT)).await;
+        let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
+        assert_eq!(launch.outcome, Some(expected));
+        // The same from the View's own call.
+        let reply = scene.ask(&launch.view_id, "tools/call", &json!({"name": "show"})).await;
+        assert_eq!(matches!(reply, ViewReply::Result(_)), is_error, "{reply:?}");
+        assert!(!format!("{reply:?}").contains("CANARY"));
+    }
+}
