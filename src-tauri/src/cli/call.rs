@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use usher_engine::routing::{Delivery, Door, Notice, Routing, payload_json};
-use usher_engine::{Mode, validation::Verdict};
+use usher_engine::{Consumer, Mode, validation::Verdict};
 use usher_host::conversation::{CallEnd, CallRecord, CallState, CustomChoice, Host, HostEvent};
 use usher_protocol::{RawJson, model::Selector};
 
@@ -287,7 +287,9 @@ struct Machine<'a> {
 
 #[derive(Debug, Serialize)]
 struct MachineDelivery {
-    /// What the server made it for; absent under earlier revisions.
+    /// Who gets it: `model`, `user`, `script` or `view`.
+    to: Consumer,
+    /// What the server made it for; `null` under earlier revisions, which name no audience.
     audience: Option<String>,
     source: String,
     door: String,
@@ -307,6 +309,7 @@ struct MachineForModel {
 impl MachineForModel {
     fn of(routing: &Routing) -> Self {
         let delivery = |it: &Delivery| MachineDelivery {
+            to: it.to,
             audience: None,
             source: it.source.name(),
             door: door_name(&it.door),
@@ -343,6 +346,7 @@ impl<'a> Machine<'a> {
     fn of(end: &'a CallEnd, for_model: Option<&Routing>) -> Self {
         let call = &end.record;
         let deliveries = call.deliveries.iter().zip(&end.payloads).map(|(it, payload)| MachineDelivery {
+            to: it.to,
             audience: it.source.selector().map(|it| it.audience.to_string()),
             source: it.source.name(),
             door: door_name(&it.door),

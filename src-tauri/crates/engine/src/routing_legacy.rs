@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use usher_protocol::{
     RawJson,
     common::{BlockKind, ContentBlock},
@@ -98,7 +99,9 @@ fn to_user(
         push(routing, Consumer::User, Source::LegacyStructured, Payload::Structured(value.clone()), door);
     }
     let alone = structured.is_none() || everything || outcome.is_error;
-    let wanted = |it: &&ContentBlock| alone || is_media(it) || it.is_hinted_user_only();
+    // The JSON of what is shown already is shown once, also where all is wanted.
+    let said = |it: &ContentBlock| structured.is_some_and(|value| !outcome.is_error && mirrors(it, value));
+    let wanted = |it: &&ContentBlock| !said(it) && (alone || is_media(it) || it.is_hinted_user_only());
     let blocks: Vec<ContentBlock> = content.iter().filter(wanted).cloned().collect();
     if blocks.iter().any(is_usable) {
         let door = Door::Policy("earlier revision: content is shown to you".to_owned());
@@ -167,6 +170,17 @@ fn push(routing: &mut Routing, to: Consumer, source: Source, payload: Payload, d
     routing.deliveries.push(Delivery { to, source, payload, bytes, door });
 }
 
+/// Whether a text is the JSON of a value, as earlier revisions recommend it beside one (2025-06-18 server/tools, "Structured Content").
+fn mirrors(block: &ContentBlock, value: &RawJson) -> bool {
+    /// Larger ones are compared as they are written only, since comparing costs a tree of each.
+    const LARGEST: usize = 256 << 10;
+    let BlockKind::Text(text) = &block.kind else { return false };
+    let text = text.trim();
+    let is_compared = text.starts_with(['{', '[']) && text.len().max(value.bytes()) <= LARGEST;
+    text == value.get().trim()
+        || is_compared && serde_json::from_str::<Value>(text).is_ok_and(|it| it == value.to_value())
+}
+
 /// Whether a block says anything at all.
 fn is_usable(block: &ContentBlock) -> bool {
     match &block.kind {
@@ -181,4 +195,22 @@ fn is_usable(block: &ContentBlock) -> bool {
 
 fn is_media(block: &ContentBlock) -> bool {
     !matches!(block.kind, BlockKind::Text(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_is_the_value_and_nothing_else() {
+        let value = RawJson::parse(r#"{"a":1,"b":[true]}"#).unwrap();
+        let is_mirror = |text: &str| mirrors(&ContentBlock::text(text), &value);
+        assert!(is_mirror(r#"{"a":1,"b":[true]}"#));
+        assert!(is_mirror("{\n  \"b\": [true],\n  \"a\": 1\n}\n"));
+        for text in
+            [r#"{"a":1}"#, r#"{"a":1,"b":[true]} and more"#, "a is 1", "", "[", r#"{"a":1,"b":[false]}"#]
+        {
+            assert!(!is_mirror(text), "{text}");
+        }
+    }
 }

@@ -8,7 +8,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use usher_protocol::{
@@ -290,9 +290,11 @@ impl<S: Send + Sync + 'static> AnyTool for BuiltTool<S> {
     }
 }
 
-/// The schema of a type.
+/// The schema of a type. Its dialect is the one that goes without saying (2025-11-25 basic, "JSON Schema Usage"), and models' providers
+/// refuse a `$schema`.
 fn schema_of<T: JsonSchema>() -> Value {
-    schemars::schema_for!(T).to_value()
+    let settings = SchemaSettings::draft2020_12().with(|it| it.meta_schema = None);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Runs the projections that were asked for, and checks each structured one against its own schema (rule S07).
@@ -419,6 +421,18 @@ mod tests {
         assert!(error.message.contains("programmatic/structured broke its own schema"), "{}", error.message);
         // Another variant of the same result is not concerned.
         assert!(tool.run(call(), vec![Selector::ASSISTANT_CONTENT]).await.is_ok());
+    }
+
+    #[test]
+    fn the_schema_of_a_type_names_no_dialect() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is of interest")]
+        struct Place {
+            city: String,
+        }
+        let schema = schema_of::<Place>();
+        assert_eq!(schema["properties"]["city"]["type"], "string");
+        assert_eq!(schema.get("$schema"), None);
     }
 
     #[tokio::test]
