@@ -167,9 +167,12 @@ async fn a_view_has_every_list_of_its_server_whole() {
         legacy()
             .answering("resources/read ui://a/b", DOCUMENT)
             .answering("resources/list", r#"{"resources":[{"uri":"x:1","name":"one"}]}"#)
-            .answering(
+            .method(
                 "resources/templates/list",
-                r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"}]}"#,
+                &[
+                    r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"}],"nextCursor":"2"}"#,
+                    r#"{"resourceTemplates":[{"uriTemplate":"y:{n}","name":"y"}]}"#,
+                ],
             )
             .answering("prompts/list", r#"{"prompts":[{"name":"hello"}],"_meta":{"secret":1}}"#),
     )
@@ -186,10 +189,60 @@ async fn a_view_has_every_list_of_its_server_whole() {
         lists,
         [
             r#"{"resources":[{"uri":"x:1","name":"one"}]}"#,
-            r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"}]}"#,
+            r#"{"resourceTemplates":[{"uriTemplate":"x:{n}","name":"n"},{"uriTemplate":"y:{n}","name":"y"}]}"#,
             r#"{"prompts":[{"name":"hello"}]}"#
         ]
     );
+}
+
+#[tokio::test]
+async fn a_view_is_told_when_a_list_of_its_server_changed() {
+    const CHANGES: [&str; 3] = [
+        "notifications/tools/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/prompts/list_changed",
+    ];
+    let script = legacy().answering("resources/read ui://a/b", DOCUMENT);
+    let scene =
+        Scene::open(script.tool("change", "{}", r#"{"content":[]}"#).telling("change", &CHANGES)).await;
+    let view = scene.view().await;
+    let told = async {
+        let mut told = Vec::new();
+        while told.len() < CHANGES.len() {
+            let next = scene.stage.told(|event| match event {
+                HostEvent::ViewMessage { view_id, method, params }
+                    if *view_id == view && params == "{}" && !told.contains(method) =>
+                {
+                    Some(method.clone())
+                }
+                _ => None,
+            });
+            told.push(next.await);
+        }
+        told.sort();
+        told
+    };
+    let call = json!({"name": "change"});
+    let (reply, told) = futures::future::join(scene.ask(&view, "tools/call", &call), told).await;
+    assert!(matches!(reply, ViewReply::Result(_)), "{reply:?}");
+    let mut all = CHANGES.map(str::to_owned);
+    all.sort();
+    assert_eq!(told, all);
+}
+
+#[tokio::test]
+async fn what_a_view_gives_up_before_it_comes_is_not_begun() {
+    let scene = Scene::open(legacy().answering("resources/read ui://a/b", DOCUMENT)).await;
+    let view = scene.view().await;
+    let (before, id) = (scene.on_the_wire("tools/call"), request_id() + 1_000_000);
+    scene.stage.host.cancel_view_request(&view, id);
+    let reply = within(scene.stage.host.view_request(&view, id, "tools/call", r#"{"name":"show"}"#)).await;
+    assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
+    assert_eq!(scene.on_the_wire("tools/call"), before);
+    // An id that was used is not given up in advance.
+    scene.stage.host.cancel_view_request(&view, id);
+    let reply = within(scene.stage.host.view_request(&view, id, "ping", "")).await.unwrap();
+    assert!(matches!(reply, ViewReply::Result(_)), "{reply:?}");
 }
 
 /// A call of 2026-12-01 that brings nothing for the View ends for it all the same, and nothing takes the output's place (H27).

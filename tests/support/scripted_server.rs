@@ -32,6 +32,9 @@ pub struct Script {
     pub asks: BTreeMap<String, Vec<(String, Box<RawValue>)>>,
     /// Tools that report progress without end, and never answer.
     pub drips: Vec<String>,
+    /// Notifications that are sent before a tool's result, by the name of the tool.
+    #[serde(default)]
+    pub tells: BTreeMap<String, Vec<String>>,
     /// The results of other methods, in order; the last one again and again.
     pub methods: BTreeMap<String, Vec<Box<RawValue>>>,
 }
@@ -75,6 +78,13 @@ impl Script {
     pub fn dripping(mut self, name: &str) -> Self {
         self.declare(name, "{}");
         self.drips.push(name.to_owned());
+        self
+    }
+
+    /// Sends notifications before the results of a tool that is declared apart.
+    #[must_use]
+    pub fn telling(mut self, tool: &str, methods: &[&str]) -> Self {
+        self.tells.insert(tool.to_owned(), methods.iter().map(|it| (*it).to_owned()).collect());
         self
     }
 
@@ -142,6 +152,9 @@ pub fn serve(path: &str) {
             let token = message["params"]["_meta"]["progressToken"].clone();
             std::thread::spawn(move || drip(&token));
             continue;
+        }
+        for method in script.tells.get(tool).filter(|_| is_call).into_iter().flatten() {
+            say(&json!({"jsonrpc": "2.0", "method": method}).to_string());
         }
         let answer = if is_call && script.asks.contains_key(tool) {
             Ok(ask(&script, tool, &message, &mut lines))

@@ -1,4 +1,4 @@
-// First, so that no listener comes before it.
+// It captures, and so comes before Tauri's own listener, which was there earlier.
 import "./platform/messages";
 import "@fontsource-variable/inter";
 import "@fontsource-variable/jetbrains-mono";

@@ -1,7 +1,7 @@
 /**
  * The one place where the window hears `message` events. Views may post to the window at any time, and Tauri's own
  * listener would carry whatever looks like one of its isolated messages to the program, with this window's key. So
- * this listener comes before all others, lets through what the isolation frame and the window itself say, and hands
+ * this listener captures, by which it comes before all others of the window whenever they were added. It lets through what the isolation frame and the window itself say, and hands
  * everything else to the Views' filters alone.
  * Deliberately absent: who is heard. Each View's filter compares the source and the exact origin itself.
  */

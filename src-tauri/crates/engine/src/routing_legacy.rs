@@ -1,6 +1,6 @@
 //! Results of 2026-07-28 and earlier: no part names an audience, so local policy routes them, and each door says that it is policy.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use serde_json::Value;
 use usher_protocol::{
@@ -11,6 +11,7 @@ use usher_protocol::{
 
 use crate::{
     Consumer, Defect, Mode, Origin,
+    exact::is_rounded,
     routing::{Delivery, Door, LegacyPolicy, Routing, RoutingInput, Source, notice},
 };
 
@@ -100,8 +101,9 @@ fn to_user(
     }
     let alone = structured.is_none() || everything || outcome.is_error;
     // The JSON of what is shown already is shown once, also where all is wanted.
-    let said = |it: &ContentBlock| structured.is_some_and(|value| !outcome.is_error && mirrors(it, value));
-    let wanted = |it: &&ContentBlock| !said(it) && (alone || is_media(it) || it.is_hinted_user_only());
+    let mirror = structured.filter(|_| !outcome.is_error).map(Mirror::of);
+    let said = |it: &ContentBlock| mirror.as_ref().is_some_and(|mirror| mirror.shows(it));
+    let wanted = |it: &&ContentBlock| (alone || is_media(it) || it.is_hinted_user_only()) && !said(it);
     let blocks: Vec<ContentBlock> = content.iter().filter(wanted).cloned().collect();
     if blocks.iter().any(is_usable) {
         let door = Door::Policy("earlier revision: content is shown to you".to_owned());
@@ -170,15 +172,35 @@ fn push(routing: &mut Routing, to: Consumer, source: Source, payload: Payload, d
     routing.deliveries.push(Delivery { to, source, payload, bytes, door });
 }
 
-/// Whether a text is the JSON of a value, as earlier revisions recommend it beside one (2025-06-18 server/tools, "Structured Content").
-fn mirrors(block: &ContentBlock, value: &RawJson) -> bool {
+/// A value whose JSON may stand in a text too, as earlier revisions recommend it (2025-06-18 server/tools, "Structured Content").
+struct Mirror<'v> {
+    value: &'v RawJson,
+    tree: OnceCell<Value>,
+}
+
+impl<'v> Mirror<'v> {
     /// Larger ones are compared as they are written only, since comparing costs a tree of each.
     const LARGEST: usize = 256 << 10;
-    let BlockKind::Text(text) = &block.kind else { return false };
-    let text = text.trim();
-    let is_compared = text.starts_with(['{', '[']) && text.len().max(value.bytes()) <= LARGEST;
-    text == value.get().trim()
-        || is_compared && serde_json::from_str::<Value>(text).is_ok_and(|it| it == value.to_value())
+    fn of(value: &'v RawJson) -> Self {
+        Self { value, tree: OnceCell::new() }
+    }
+
+    /// Whether a text is the value and nothing else.
+    fn shows(&self, block: &ContentBlock) -> bool {
+        let BlockKind::Text(text) = &block.kind else { return false };
+        let (text, value) = (text.trim(), self.value.get().trim());
+        // Spaces and the order of keys are another's; a text of half the length is not.
+        let is_compared = text.starts_with(['{', '['])
+            && (value.len() / 2..=Self::LARGEST).contains(&text.len())
+            && value.len() <= Self::LARGEST;
+        text == value || is_compared && self.is_same(text)
+    }
+
+    fn is_same(&self, text: &str) -> bool {
+        let Ok(text) = RawJson::parse(text) else { return false };
+        // Trees do not tell numbers of many digits apart.
+        !is_rounded(&text) && text.to_value() == *self.tree.get_or_init(|| self.value.to_value())
+    }
 }
 
 /// Whether a block says anything at all.
@@ -204,7 +226,8 @@ mod tests {
     #[test]
     fn a_mirror_is_the_value_and_nothing_else() {
         let value = RawJson::parse(r#"{"a":1,"b":[true]}"#).unwrap();
-        let is_mirror = |text: &str| mirrors(&ContentBlock::text(text), &value);
+        let mirror = Mirror::of(&value);
+        let is_mirror = |text: &str| mirror.shows(&ContentBlock::text(text));
         assert!(is_mirror(r#"{"a":1,"b":[true]}"#));
         assert!(is_mirror("{\n  \"b\": [true],\n  \"a\": 1\n}\n"));
         for text in
@@ -212,5 +235,9 @@ mod tests {
         {
             assert!(!is_mirror(text), "{text}");
         }
+        // As doubles these are one number.
+        let long = RawJson::parse(r#"{"id":12345678901234567890123}"#).unwrap();
+        assert!(!Mirror::of(&long).shows(&ContentBlock::text(r#"{ "id": 12345678901234567890999 }"#)));
+        assert!(Mirror::of(&long).shows(&ContentBlock::text(long.get())));
     }
 }

@@ -26,6 +26,8 @@ export class FrameTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
 
   private readonly filter: MessageFilter;
+  /** The last request to begin a handshake. */
+  private handshake: string | number | undefined;
   private readonly listen = (event: MessageEvent): void => {
     this.receive(event);
   };
@@ -36,7 +38,7 @@ export class FrameTransport implements Transport {
     private readonly page: MessageSource,
     private readonly log: BridgeLog,
     now: () => number,
-    /** The View begins its handshake, perhaps not for the first time. */
+    /** The View begins its handshake with this answer, perhaps not for the first time. */
     private readonly onhandshake: () => void,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
@@ -48,6 +50,8 @@ export class FrameTransport implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
+    // A handshake that is refused changes nothing.
+    if ("result" in message && message.id === this.handshake) this.onhandshake();
     const bytes = measure(message, MESSAGE_CAP);
     this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "");
     // The address is not checked by the platform for a scheme of one's own. The frame cannot hold another page:
@@ -79,7 +83,7 @@ export class FrameTransport implements Transport {
       return;
     }
     this.log.add("in", nameOf(message), verdict.bytes);
-    if ("method" in message && message.method === "ui/initialize") this.onhandshake();
+    if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
   }
 

@@ -138,7 +138,8 @@ export class ViewSession {
       this.outcome = message;
     }
     if (this.initialized) this.notify(method, params);
-    else this.waiting.push(message);
+    // Of all else a View that is not ready has missed nothing: it has asked for no list and no call yet.
+    else if (message === this.outcome) this.waiting = [message];
   }
 
   /** A call ends once: with a result or a cancellation. Only a fresh result may follow a result. */

@@ -50,6 +50,7 @@ impl Extent {
                         "pattern" => self.expressions += 1,
                         "patternProperties" => self.expressions += part.as_object().map_or(0, Map::len),
                         "propertyNames" | "format" | "uniqueItems" => self.depends = true,
+                        "enum" | "const" => self.depends |= containers(part) > 0,
                         _ => {}
                     }
                     self.count(part);
@@ -162,7 +163,8 @@ impl<'s> Walk<'s> {
                     }
                 }
                 // All of these are compared, or named as a problem each.
-                "enum" | "required" | "const" => self.pay(weight(part))?,
+                "required" => self.pay(weight(part))?,
+                "enum" | "const" => self.pay(weight(part) + compared(part, value))?,
                 "multipleOf" => self.pay(REMAINDER)?,
                 "pattern" | "format" => self.pay(16 + 4 * value.text().len())?,
                 // A tree is made of the elements, which is many times the index, and they are sorted.
@@ -253,6 +255,22 @@ fn named<'s>(schema: &'s Value, name: &str, found: &mut Vec<&'s Value>) {
 
 fn choice(key: &str) -> usize {
     if matches!(key, "anyOf" | "oneOf") { CHOICE } else { 0 }
+}
+
+/// How many of the values of an `enum`, or of a `const`, are objects or lists.
+fn containers(part: &Value) -> usize {
+    let is_container = |it: &Value| it.is_object() || it.is_array();
+    // A `const` that is a list counts as its elements would, which is never too little.
+    part.as_array().map_or(0, |it| it.iter().filter(|it| is_container(it)).count())
+        + usize::from(is_container(part))
+}
+
+/// What comparing a value with each of those costs: it may be taken apart for each, and where a key comes twice a tree is made.
+fn compared(part: &Value, value: TextNode<'_>) -> usize {
+    match value.places() {
+        0 | 1 => 0,
+        places => containers(part).saturating_mul(places).saturating_mul(8),
+    }
 }
 
 /// How many values stand in a part of a schema.

@@ -3,7 +3,7 @@
 //! Deliberately absent: any change to the HTML. It is served as it came, or not at all.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use usher_engine::Defect;
 use usher_protocol::{RawJson, UI_MIME};
@@ -169,8 +169,26 @@ pub fn read(
 
 /// Whether the content says of itself what its View asks for; if not, its entry in `resources/list` may.
 pub fn says_ui(result: &RawJson) -> bool {
-    let value = result.to_value();
-    ["_meta", "meta"].iter().any(|key| value.pointer(&format!("/contents/0/{key}/ui")).is_some())
+    #[derive(Deserialize, Default)]
+    struct Meta {
+        #[serde(default)]
+        ui: Option<IgnoredAny>,
+    }
+    #[derive(Deserialize)]
+    struct Content {
+        #[serde(rename = "_meta", default)]
+        meta: Option<Meta>,
+        #[serde(rename = "meta", default)]
+        python_meta: Option<Meta>,
+    }
+    #[derive(Deserialize)]
+    struct Wire {
+        contents: Vec<Content>,
+    }
+    let Some(content) = result.to::<Wire>().ok().and_then(|it| it.contents.into_iter().next()) else {
+        return false;
+    };
+    [content.meta, content.python_meta].into_iter().flatten().any(|it| it.ui.is_some())
 }
 
 /// `_meta` of a resource's entry in the pages of `resources/list`.

@@ -520,6 +520,7 @@ impl State {
                 && view.resource_handle.is_none()
             {
                 view.resource_handle.clone_from(&old.resource_handle);
+                view.listed_handle.clone_from(&old.listed_handle);
             }
             let more: Vec<_> = before.shown.iter().filter(|it| !call.shown.contains(it)).cloned().collect();
             call.shown.extend(more);

@@ -3,7 +3,10 @@
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
 //! and `doors` lets its words into the conversation.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +42,10 @@ pub(super) struct Views {
     ends: BTreeMap<String, CancellationToken>,
     /// Ends one request, by the View's id and the request's.
     requests: BTreeMap<(String, u32), CancellationToken>,
+    /// The newest request of each View.
+    newest: BTreeMap<String, u32>,
+    /// What was given up before it came.
+    given_up: BTreeSet<(String, u32)>,
 }
 
 impl Views {
@@ -47,6 +54,8 @@ impl Views {
         if let Some(end) = self.ends.remove(view_id) {
             end.cancel();
         }
+        self.newest.remove(view_id);
+        self.given_up.retain(|it| it.0 != view_id);
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {

@@ -129,7 +129,9 @@ impl Store {
     pub async fn payload_bytes(&self, handle: impl Into<String>) -> Result<Option<Bytes>, StoreError> {
         let handle = handle.into();
         self.read_large(move |connection| {
-            let known: Option<(i64, i64)> = connection
+            // One moment of the database, so that the row and its parts belong together.
+            let moment = connection.unchecked_transaction()?;
+            let known: Option<(i64, i64)> = moment
                 .query_row("SELECT row, size FROM payload WHERE handle = ?1", [handle], |row| {
                     Ok((row.get(0)?, row.get(1)?))
                 })
@@ -139,12 +141,13 @@ impl Store {
             // A size that no memory has is that of a damaged row; then the parts say how much there is.
             let _enough = bytes.try_reserve_exact(usize::try_from(size).unwrap_or_default());
             let mut query =
-                connection.prepare("SELECT bytes FROM payload_part WHERE payload = ?1 ORDER BY row")?;
+                moment.prepare("SELECT bytes FROM payload_part WHERE payload = ?1 ORDER BY row")?;
             let mut parts = query.query([payload])?;
             while let Some(part) = parts.next()? {
                 bytes.extend_from_slice(part.get_ref(0)?.as_blob()?);
             }
-            Ok(Some(Bytes::from(bytes)))
+            // What is not whole is not the value.
+            Ok(i64::try_from(bytes.len()).is_ok_and(|it| it == size).then(|| Bytes::from(bytes)))
         })
         .await
     }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use usher_protocol::{RawJson, codec, model::Tool};
 
 use super::super::{CallRecord, Host, HostError, ViewRecord, live::Live};
-use crate::app_view::resource::{self, ResourceError, ViewResource};
+use crate::{
+    app_view::resource::{self, ResourceError, ViewResource},
+    connection::CallError,
+};
 
 impl Host {
     /// The declaration of a call's tool as it was then, so that a View of an earlier run can be shown without its server.
@@ -59,18 +62,24 @@ impl Host {
         let read = connection.read_resource(uri).await;
         let raw = read.map_err(|error| refused(server.without_secrets(error).to_string()))?;
         // What the content does not say of itself, its entry in the list may (MCP Apps 2026-01-26, "UI Resource Format").
-        let listed = if resource::says_ui(&raw) {
-            None
-        } else {
-            let pages = connection.list_resources().await.unwrap_or_default();
-            resource::listed_meta(uri, &pages)
+        let (listed, is_all_known) = match resource::says_ui(&raw) {
+            true => (None, true),
+            false => match connection.list_resources().await {
+                Ok(pages) => (resource::listed_meta(uri, &pages), true),
+                // A server without lists says so; one that failed may say more the next time.
+                Err(error) => (None, matches!(error, CallError::Server { .. })),
+            },
         };
         let (document, _) = resource::read(uri, &raw, listed.as_ref()).map_err(not_shown)?;
+        if !is_all_known {
+            return Ok(document);
+        }
         let handle = self.keep_payload(live, &call.id, None, &format!("the document {uri}"), &raw);
         let listed = listed
             .map(|it| self.keep_payload(live, &call.id, None, &format!("what is listed of {uri}"), &it));
         self.change_call(live, &call.id, |call| {
-            if let Some(view) = &mut call.view {
+            // Two frames may have read it at once; the first is what history shows.
+            if let Some(view) = call.view.as_mut().filter(|it| it.resource_handle.is_none()) {
                 (view.resource_handle, view.listed_handle) = (Some(handle), listed);
             }
         })

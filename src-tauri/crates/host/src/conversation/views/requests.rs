@@ -18,6 +18,9 @@ use crate::app_view::{
     rate::{Admission, Lane},
 };
 
+/// How many requests are remembered that were given up before they came.
+const MOST_GIVEN_UP: usize = 256;
+
 impl Host {
     /// Checks and answers a request of a View.
     ///
@@ -40,6 +43,11 @@ impl Host {
                 let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, "a request with this id is open");
                 return Ok(ViewReply::Error(error));
             }
+            if views.given_up.remove(&key) {
+                end.cancel();
+            }
+            let newest = views.newest.entry(view_id.to_owned()).or_default();
+            *newest = request_id.max(*newest);
             views.requests.insert(key.clone(), end);
             found
         };
@@ -58,8 +66,16 @@ impl Host {
 
     /// The View does not want the answer to a request any more. What it asked of the server is cancelled there.
     pub fn cancel_view_request(&self, view_id: &str, request_id: u32) {
-        if let Some(end) = lock(&self.0.views).requests.get(&(view_id.to_owned(), request_id)) {
+        let mut views = lock(&self.0.views);
+        let key = (view_id.to_owned(), request_id);
+        if let Some(end) = views.requests.get(&key) {
             end.cancel();
+        } else if views.ends.contains_key(view_id)
+            && views.newest.get(view_id).is_none_or(|newest| request_id > *newest)
+            && views.given_up.len() < MOST_GIVEN_UP
+        {
+            // A large request may come after the small word that it is not wanted.
+            views.given_up.insert(key);
         }
     }
 
@@ -81,13 +97,13 @@ impl Host {
         let request = bridge::check(method, params.as_ref(), &tools)?;
         let lane = request.lane();
         self.admit(view_id, lane, end).await?;
+        // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
+        let is_dropped = lane == Lane::Server && !matches!(request, ViewRequest::CallTool { .. });
         let work = self.serve_view(view_id, (&live, &call), &tools, request, end);
-        // A call ends by itself, so that its record says how.
-        let is_call = method == "tools/call";
         let reply = tokio::select! {
             biased;
             reply = work => reply,
-            () = end.cancelled(), if !is_call => Err(gone()),
+            () = end.cancelled(), if is_dropped => Err(gone()),
         };
         if lane == Lane::Server
             && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)

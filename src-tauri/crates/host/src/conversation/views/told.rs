@@ -15,6 +15,9 @@ use crate::{
 /// The largest value that is given to a View, in bytes. It becomes a tree in the window's one web process.
 pub(super) const MAX_ANSWER: usize = 16 << 20;
 
+/// How much of a server's word on progress is passed on, in bytes.
+const LONGEST_MESSAGE: usize = 4_096;
+
 /// How a call ended, for its View: the result, or that none comes (MCP Apps 2026-01-26, "Lifecycle").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -95,7 +98,7 @@ impl Host {
             params["total"] = json!(total);
         }
         if let Some(message) = &progress.message {
-            params["message"] = json!(message);
+            params["message"] = json!(message[..message.floor_char_boundary(LONGEST_MESSAGE)]);
         }
         // The token is given back as it was written; a number of many digits would be another as a tree.
         let params = params.to_string().replacen('{', &format!("{{\"progressToken\":{token},"), 1);

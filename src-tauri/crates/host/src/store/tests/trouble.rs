@@ -204,6 +204,12 @@ async fn an_older_format_is_brought_up_to_date() {
     store.delete_conversation("c").await.unwrap();
     assert_eq!(store.search("old", 10).await.unwrap(), []);
     assert_eq!(store.payload_bytes("h").await.unwrap(), None);
+    store.close().await.unwrap();
+    let left: i64 = Connection::open(dir.path().join("usher.db"))
+        .unwrap()
+        .query_row("SELECT count(*) FROM payload_part", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(left, 0, "parts without their payload");
 }
 
 #[test]
