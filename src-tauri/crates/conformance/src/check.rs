@@ -198,11 +198,17 @@ impl ScenarioResult {
     }
 }
 
+/// What is noted and not said already as the reason why a scenario was skipped.
+fn unsaid(result: &ScenarioResult) -> impl Iterator<Item = &String> {
+    let skipped = result.skipped.as_deref().unwrap_or_default();
+    result.notes.iter().filter(move |it| !skipped.contains(it.as_str()))
+}
+
 /// What is noted in more than one scenario, with their numbers.
 fn repeated(results: &[ScenarioResult]) -> BTreeMap<&str, Vec<&'static str>> {
     let mut all: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
     for result in results {
-        for note in &result.notes {
+        for note in unsaid(result) {
             all.entry(note).or_default().push(result.scenario.id());
         }
     }
@@ -222,7 +228,7 @@ pub fn summary(side: Side, results: &[ScenarioResult]) -> String {
             let why = check.error_message.as_deref().unwrap_or(&check.description);
             lines.push(format!("    {mark} {}: {why}", check.name));
         }
-        let own = result.notes.iter().filter(|it| !repeated.contains_key(it.as_str()));
+        let own = unsaid(result).filter(|it| !repeated.contains_key(it.as_str()));
         lines.extend(own.map(|it| format!("    · {it}")));
     }
     if !repeated.is_empty() {
@@ -243,4 +249,28 @@ pub fn summary(side: Side, results: &[ScenarioResult]) -> String {
         count(Outcome::Skipped)
     ));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_in_several_scenarios_is_told_once() {
+        let of = |scenario, notes: &[&str], skipped: Option<&str>| ScenarioResult {
+            notes: notes.iter().map(|it| (*it).to_owned()).collect(),
+            skipped: skipped.map(str::to_owned),
+            ..ScenarioResult::new(scenario)
+        };
+        let results = [
+            of(Scenario::P01, &["t was not called", "u failed"], None),
+            of(Scenario::P02, &["t was not called"], None),
+            of(Scenario::P03, &["v failed"], Some("v failed")),
+        ];
+        let said = summary(Side::Server, &results);
+        assert_eq!(said.matches("t was not called").count(), 1);
+        assert!(said.contains("\n· t was not called (P01 P02)\n"), "{said}");
+        assert!(said.contains("\n    · u failed\n"), "{said}");
+        assert_eq!(said.matches("v failed").count(), 1);
+    }
 }
