@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use usher_engine::contract::pasted;
+use usher_engine::contract::{Check, Legacy, Wire, pasted};
 use usher_host::{
     connection::{ConnectionOptions, PathSource, ServerSpec, StdioSpec},
-    contract::{CheckOptions, Given, Report, Status, check},
+    contract::{CheckError, CheckOptions, Given, Report, Status, Want, check},
 };
-use usher_protocol::{RawJson, Revision};
+use usher_protocol::{RawJson, Revision, Rule};
 
 use super::CHILD;
 
@@ -313,6 +313,65 @@ fn a_pasted_number_is_quoted_with_all_its_digits() {
     assert_eq!((found.dialect.as_str(), found.notes.len()), ("draft-07", 1));
 }
 
+#[tokio::test]
+async fn a_name_that_no_tool_has_is_refused_before_any_call() {
+    let none = || CheckOptions { only: BTreeSet::new(), given: BTreeMap::new(), ..options(Revision::NEWEST) };
+    let misspelt = || "serch_customers".to_owned();
+    let given = BTreeMap::from([(misspelt(), Given::default())]);
+    for options in [
+        CheckOptions { only: BTreeSet::from([misspelt()]), ..none() },
+        CheckOptions { given, ..none() },
+        CheckOptions { allowed: BTreeSet::from([misspelt()]), ..none() },
+    ] {
+        let error = check(&spec(&[]), &options).await.unwrap_err();
+        let CheckError::NoSuchTool { named, has } = &error else { panic!("{error}") };
+        assert_eq!((named.as_slice(), has.len()), ([misspelt()].as_slice(), 7));
+        assert!(error.to_string().contains("search_customers, show_dashboard"), "{error}");
+    }
+    // A list that cannot be read is a finding, and all tools may be allowed without naming one.
+    let all = CheckOptions { allowed: BTreeSet::from(["*".to_owned()]), ..options(Revision::NEWEST) };
+    assert!(check(&spec(&[]), &all).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_report_shows_what_was_called_and_what_is_missing() {
+    let of =
+        |name: &str| CheckOptions { only: BTreeSet::from([name.to_owned()]), ..options(Revision::NEWEST) };
+    let report = checked(&[], &of("search_customers")).await;
+    let called: Vec<String> = report.tools[0]
+        .called
+        .iter()
+        .map(|it| format!("{}: {}", it.case.name(), it.arguments.get()))
+        .collect();
+    expect![[r#"
+        normal call: {"query":"Globex"}
+        empty call: {"query":"usher-check-finds-nothing"}
+        failing call: {"query":"Globex","region":"usher-check-finds-nothing"}"#]]
+    .assert_eq(&called.join("\n"));
+    let report = checked(&[], &of("show_dashboard")).await;
+    assert_eq!(report.tools[0].wants, [Want::Empty]);
+    let report = checked(&[], &of("open_ticket")).await;
+    assert_eq!(
+        (report.tools[0].wants.as_slice(), report.tools[0].called.len()),
+        ([Want::Allow].as_slice(), 0)
+    );
+}
+
+fn document() -> String {
+    std::fs::read_to_string(usher_tests::tree::root().join("docs/check.md")).unwrap()
+}
+
+#[test]
+fn the_document_has_every_number() {
+    let rules = Rule::ALL.iter().filter(|it| it.id().starts_with('S')).map(|it| Check::Server(*it));
+    let legacy = Legacy::ALL.iter().map(|it| Check::Legacy(*it));
+    let all = rules.chain(legacy).chain(Wire::ALL.iter().map(|it| Check::Wire(*it)));
+    let owed: Vec<String> = all.map(|it| format!("| {} | {} |", it.id(), it.text())).collect();
+    let document = document();
+    let is_row = |it: &&str| it.starts_with("| S") || it.starts_with("| L") || it.starts_with("| W");
+    assert_eq!(document.lines().filter(is_row).collect::<Vec<_>>(), owed);
+}
+
 /// The exit code, and what was printed.
 async fn run(arguments: &[&str]) -> (Option<i32>, String) {
     let data = tempfile::tempdir().unwrap();
@@ -343,10 +402,106 @@ async fn the_exit_code_says_what_was_found() {
     let broken =
         report["tools"][0]["verdicts"].as_array().unwrap().iter().find(|it| it["status"] == "broken");
     assert_eq!(broken.unwrap()["check"], "S07");
-    assert_eq!(std::fs::read_to_string(junit).unwrap().matches("<failure").count(), 1);
+    let found = &broken.unwrap()["findings"][0];
+    assert!(found["remedy"].as_str().unwrap().starts_with("Validate each structured output"), "{found}");
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_eq!(xml.matches("<failure").count(), 1);
+    assert!(xml.contains("&#10;at /outputs/") && xml.contains("&#10;→ Validate each"), "{xml}");
+    assert!(xml.contains("<property name=\"normal call\""), "{xml}");
+    let mut members = BTreeSet::new();
+    for it in [&report, &report["tools"][0], &report["tools"][0]["called"][0], &report["portability"][0]] {
+        members.extend(it.as_object().unwrap().keys());
+    }
+    members.extend(broken.unwrap().as_object().unwrap().keys());
+    members.extend(found.as_object().unwrap().keys());
+    let document = document();
+    let untold: Vec<_> = members.into_iter().filter(|it| !document.contains(&format!("`{it}`"))).collect();
+    assert_eq!(untold, [] as [&String; 0]);
     assert_eq!(run(&["--args", "nonsense", "--", CHILD, "sample-server"]).await.0, Some(2));
     assert_eq!(run(&["--tool", "no_such_tool", "--", CHILD, "sample-server"]).await.0, Some(2));
     assert_eq!(run(&["--", "/there/is/no/such/program"]).await.0, Some(3));
     // The server that is configured from the first start.
     assert_eq!(run(&["--tool", "search_customers", "Sample"]).await.0, Some(0));
+}
+
+/// Whatever happens, CI reads it in the file that it named, and a program on standard output.
+#[tokio::test]
+async fn there_is_always_a_report_for_ci() {
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("report.xml");
+    let options = ["--json", "--junit", junit.to_str().unwrap()];
+    let error_of = |out: &str| {
+        let said: serde_json::Value = serde_json::from_str(out).unwrap();
+        let xml = std::fs::read_to_string(&junit).unwrap();
+        assert!(xml.contains("errors=\"1\"") && xml.contains("<error message=\""), "{xml}");
+        said["exit"].as_i64()
+    };
+    let (code, out) = run(&[&options[..], &["--", "/there/is/no/such/program"]].concat()).await;
+    assert_eq!((code, error_of(&out)), (Some(3), Some(3)));
+    let misspelt = ["--empty-args", "nosuch={}", "--", CHILD, "sample-server"];
+    let (code, out) = run(&[&options[..], &misspelt].concat()).await;
+    assert_eq!((code, error_of(&out)), (Some(2), Some(2)));
+    assert!(out.contains("search_customers, show_dashboard"), "{out}");
+
+    // One that cannot be written is refused before the server is started, which would be another code.
+    let away = folder.path().join("no/such/folder/report.xml");
+    let refused = run(&["--junit", away.to_str().unwrap(), "--", "/there/is/no/such/program"]).await;
+    assert_eq!(refused, (Some(2), String::new()));
+
+    let (result, schema) = (folder.path().join("result.json"), folder.path().join("schema.json"));
+    std::fs::write(&result, r#"{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":"1"}}"#)
+        .unwrap();
+    std::fs::write(&schema, r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#).unwrap();
+    let pasted = ["--result", result.to_str().unwrap(), "--schema", schema.to_str().unwrap()];
+    let (code, _) = run(&[&options[..], &pasted].concat()).await;
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_eq!((code, xml.matches("<failure").count()), (Some(1), 1), "{xml}");
+    // What is only recommended does not fail.
+    assert!(xml.contains("<system-out>recommended&#10;"), "{xml}");
+}
+
+/// A remedy stands once for each requirement of a tool, and each number that a reader has to do with is explained.
+#[tokio::test]
+async fn a_report_for_people_explains_its_numbers() {
+    let one = ["--tool", "search_customers", "--no-ask", "--", CHILD, "sample-server"];
+    let (code, out) = run(&[&one[..], &["--duplicate-output"]].concat()).await;
+    assert_eq!((code, out.matches("→ Build the outputs").count()), (Some(1), 1), "{out}");
+    assert!(out.matches("broken       S04").count() > 1, "{out}");
+    assert!(out.contains("\n  S04 Exactly one output per requested selector"), "{out}");
+    assert!(out.contains("\n  W5  (should) A request is answered once"), "{out}");
+    assert!(out.contains("\n  empty call   {\"query\":\"usher-check-finds-nothing\"}\n"), "{out}");
+    let (_, out) = run(&["--tool", "show_dashboard", "--", CHILD, "sample-server"]).await;
+    assert!(out.contains("→ --empty-args 'show_dashboard={…}'"), "{out}");
+    let (_, out) = run(&["--tool", "open_ticket", "--", CHILD, "sample-server"]).await;
+    assert!(out.contains("→ --allow open_ticket"), "{out}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupted_check_reports_what_it_has() {
+    use std::time::Duration;
+    let folder = tempfile::tempdir().unwrap();
+    let (mark, junit) = (folder.path().join("started"), folder.path().join("report.xml"));
+    let server = format!(": > '{}'; exec {CHILD} sample-server --hang", mark.display());
+    let child = tokio::process::Command::new(CHILD)
+        .args(["check", "--junit", junit.to_str().unwrap(), "--", "sh", "-c", &server])
+        .env("USHER_DATA_DIR", folder.path())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
+    let interrupted = async {
+        while !mark.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        child.wait_with_output().await.unwrap()
+    };
+    let output = usher_tests::stage::within(interrupted).await;
+    assert_eq!(output.status.code(), Some(130));
+    let xml = std::fs::read_to_string(junit).unwrap();
+    assert!(xml.contains("<error message=\""), "{xml}");
 }

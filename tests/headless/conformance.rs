@@ -496,3 +496,51 @@ async fn what_is_written_is_what_the_official_suite_writes() {
     }
     assert!(std::fs::read_to_string(folder.join("stdout.txt")).unwrap().contains("consumer"));
 }
+
+/// What the document shows of a request is what a server takes, and its client is a client.
+#[tokio::test]
+async fn the_request_of_the_document_is_answered() {
+    let document = include_str!("../../docs/conformance.md");
+    let shown = document.split_once("```http\n").unwrap().1.split_once("```").unwrap().0;
+    let (head, body) = shown.split_once("\n\n").unwrap();
+    let (spec, task) = small(None::<Wrong>).await;
+    let ServerSpec::Http(HttpSpec { url, .. }) = spec else { panic!("{spec:?}") };
+    let mut request = reqwest::Client::new().post(url).body(body.to_owned());
+    for line in head.lines().skip(1).filter(|it| !it.starts_with("Host:")) {
+        let (name, value) = line.split_once(": ").unwrap();
+        request = request.header(name, value);
+    }
+    let text = request.send().await.unwrap().text().await.unwrap();
+    let event = text.lines().filter_map(|it| it.strip_prefix("data:")).rfind(|it| !it.trim().is_empty());
+    let answer: Value = serde_json::from_str(event.unwrap_or(&text)).unwrap();
+    let outputs = answer["result"]["outputs"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let audiences: Vec<&Value> = outputs.iter().map(|it| &it["audience"]).collect();
+    assert_eq!(audiences, ["assistant", "io.modelcontextprotocol/ui"]);
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_selection_that_cannot_be_read_is_told_as_that() {
+    let options = client(&[CHILD, "tiny-client", "texts"], &[Scenario::P01], Over::Http);
+    let results = measured(&options).await;
+    let failed = results[0].checks.iter().find(|it| it.name == "requested-outputs").unwrap();
+    expect![[r#"report: expected assistant/content, or no selection, sent requestedOutputs that cannot be read: what stands at /0 is not an object such as {"audience": "assistant", "format": "content"}: "assistant/content""#]]
+        .assert_eq(failed.error_message.as_deref().unwrap());
+    assert_eq!(failed.details.as_ref().unwrap()["sent"], json!([["assistant/content"]]));
+    let ended = client(&["sh", "-c", "exit 1"], &[Scenario::P01], Over::Http);
+    let said = measured(&ended).await[0].checks[0].error_message.clone().unwrap();
+    assert!(said.ends_with("exit status: 1"), "{said}");
+}
+
+/// Findings of the same words are told apart by what was asked for.
+#[tokio::test]
+async fn a_finding_of_a_server_names_the_selection() {
+    let mut options = options();
+    options.only = ["search_customers".to_owned()].into();
+    let results = server::measure(&sample(&["--duplicate-output"]), &options).await.unwrap();
+    let said: Vec<&str> =
+        results.iter().flat_map(|it| &it.checks).filter_map(|it| it.error_message.as_deref()).collect();
+    let different: HashSet<&str> = said.iter().copied().collect();
+    assert_eq!((said.len() > 1, different.len()), (true, said.len()), "{said:#?}");
+    assert!(said.iter().any(|it| it.starts_with("search_customers (no selection): ")), "{said:#?}");
+}

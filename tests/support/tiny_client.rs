@@ -1,7 +1,7 @@
 //! A client of a hundred lines for the scenarios of `usher conformance`, right or wrong on request. It shares no code with the product.
 //!
 //! `usher-child tiny-client P06` does what is wrong in P06 when it is run in P06, and is right otherwise; with `quiet` it reports nothing,
-//! with `unsaid` not whether a payload fits its schema, and with `crash` it ends badly as soon as it has the list of tools.
+//! with `unsaid` not whether a payload fits its schema, with `texts` it asks for outputs by texts in place of objects, and with `crash` it ends badly as soon as it has the list of tools.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -28,8 +28,15 @@ pub fn run(arguments: &[String]) {
     };
     let fault = if is_faulty { fault } else { String::new() };
     let is = |habit: &str| arguments.first().is_some_and(|it| it == habit);
-    let mut client =
-        Client { wire, revision, fault, is_quiet: is("quiet"), leaves_unsaid: is("unsaid"), id: 0 };
+    let mut client = Client {
+        wire,
+        revision,
+        fault,
+        is_quiet: is("quiet"),
+        leaves_unsaid: is("unsaid"),
+        id: 0,
+        asks_by_texts: is("texts"),
+    };
     client.open();
     let tools = client.ask("tools/list", json!({}))["tools"].clone();
     assert!(!is("crash"), "the list of tools is too much for this client");
@@ -46,6 +53,7 @@ struct Client {
     fault: String,
     is_quiet: bool,
     leaves_unsaid: bool,
+    asks_by_texts: bool,
     id: u64,
 }
 
@@ -97,6 +105,9 @@ impl Client {
         let Some(requested) = self.selection(planned, tool) else { return };
         if !requested.is_null() {
             params["requestedOutputs"] = requested.clone();
+        }
+        if self.asks_by_texts {
+            params["requestedOutputs"] = planned["outputs"].clone();
         }
         let result = self.ask("tools/call", params);
         self.deliver(&requested, &result);

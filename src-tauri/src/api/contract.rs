@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::contract::{Check, Finding, Level, arguments, pasted};
 use usher_host::{
     connection::ConnectionOptions,
-    contract::{self, CheckOptions, Given, Report, Status, Verdict},
+    contract::{self, CheckOptions, Given, Report, Status, Verdict, Want},
     model::{Fate, Portability, Provider, portability},
 };
 use usher_protocol::{RawJson, Revision, model::Tool};
@@ -65,6 +65,16 @@ impl Whole {
             "junit" => Ok(junit::text(&self.report, false)),
             _ => Err(unreadable(&format!("{format:?} is no format of a report"))),
         }
+    }
+}
+
+/// The option of `usher check` that gives what is missing for a tool.
+pub(crate) fn hint(want: Want, tool: &str) -> String {
+    match want {
+        Want::Allow => format!("--allow {tool}"),
+        Want::Normal => format!("--args '{tool}={{…}}'"),
+        Want::Empty => format!("--empty-args '{tool}={{…}}'"),
+        Want::Failing => format!("--error-args '{tool}={{…}}'"),
     }
 }
 

@@ -4,7 +4,7 @@ mod table;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::IsTerminal,
+    io::{IsTerminal, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,10 +13,10 @@ use std::{
 use clap::Args;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
-use usher_engine::contract::{Finding, Level, arguments, pasted};
+use usher_engine::contract::{Check, Finding, Level, arguments, pasted};
 use usher_host::{
     connection::{ConnectionOptions, ServerSpec},
-    contract::{self, AskArguments, CheckOptions, Given},
+    contract::{self, AskArguments, CheckError, CheckOptions, Given, OnProgress, Progress, Verdict},
 };
 use usher_protocol::{RawJson, Revision, model::Tool};
 
@@ -73,7 +73,7 @@ pub(super) struct Options {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a JUnit report for CI
+    /// Write a JUnit report for CI; also when the check cannot be made or is interrupted
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Validate this result, or a whole response, instead of a server; '-' for standard input
@@ -84,64 +84,155 @@ pub(super) struct Options {
     schema: Option<PathBuf>,
 }
 
+/// How long a check that was interrupted may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is written of a check, and how the command ends.
+struct Written {
+    text: String,
+    junit: String,
+    exit: Exit,
+}
+
 /// Checks it.
 pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failure> {
-    if let (Some(result), Some(schema)) = (&options.result, &options.schema) {
-        return paste(result, schema, &options);
+    let given = given(&options)?;
+    // One that cannot be written is told before anything is called, and an old report is not left for a new one.
+    let mut junit = options.junit.as_deref().map(File::create).transpose()?;
+    let made = match (&options.result, &options.schema) {
+        (Some(result), Some(schema)) => paste(result, schema, &options),
+        _ => of_server(&options, given, global).await,
+    };
+    // CI and programs read why there is no report where they look for it.
+    let (text, xml) = match &made {
+        Ok(written) => (written.text.clone(), written.junit.clone()),
+        Err(Failure { exit, text }) if options.json => {
+            (json(&Refused { error: text, exit: exit.code() })?, junit::failed(text))
+        }
+        Err(Failure { text, .. }) => (String::new(), junit::failed(text)),
+    };
+    if let Some(file) = &mut junit {
+        file.write(&xml)?;
     }
-    let Means { spec, connection, session } = means(&options, global).await?;
+    out(&text);
+    match made?.exit {
+        Exit::Interrupted => Err(Failure::new(Exit::Interrupted, "Interrupted.")),
+        exit => Ok(exit),
+    }
+}
+
+/// Why nothing was checked, for programs.
+#[derive(Debug, Serialize)]
+struct Refused<'a> {
+    error: &'a str,
+    exit: u8,
+}
+
+async fn of_server(
+    options: &Options,
+    given: BTreeMap<String, Given>,
+    global: &Global,
+) -> Result<Written, Failure> {
+    let Means { spec, connection, session } = means(options, global).await?;
     let stop = CancellationToken::new();
     let checking = CheckOptions {
         connection: ConnectionOptions { newest: options.revision.unwrap_or(Revision::NEWEST), ..connection },
         stop: stop.clone(),
         only: options.tool.iter().cloned().collect(),
-        given: given(&options)?,
+        given,
         allowed: options.allow.iter().cloned().collect::<BTreeSet<_>>(),
         timeout: Duration::from_secs(options.timeout.max(1)),
-        ask: can_ask(&options).then(asking),
-        ..CheckOptions::default()
+        ask: can_ask(options).then(asking),
+        progress: std::io::stderr().is_terminal().then(telling),
     };
-    let check = contract::check(&spec, &checking);
-    let checked = match session {
+    let mut checked = None;
+    let check = async { checked = Some(contract::check(&spec, &checking).await) };
+    let followed = match session {
         // Whoever has to sign in for it is asked, as by any other command.
         Some(mut session) => {
-            let checked = session.follow(check, |_| stop.cancel(), |_| {}).await;
+            let followed = session.follow(check, |_| stop.cancel(), |_| {}).await;
             session.close().await;
-            checked?
+            followed
         }
-        None => tokio::select! {
-            checked = check => checked,
-            interrupted = tokio::signal::ctrl_c() => {
-                let _heard = interrupted;
-                return Err(Failure::new(Exit::Interrupted, "Interrupted."));
-            }
-        },
+        None => until_interrupted(check, &stop).await,
     };
-    let report =
-        checked.map_err(|error| Failure::new(Exit::Unreachable, format!("{error}\n{}", error.todo())))?;
-    if let Some(missing) = options.tool.iter().find(|it| !report.tools.iter().any(|tool| tool.name == **it)) {
-        return Err(Failure::usage(format!("The server has no tool {missing:?}.")));
-    }
+    let report = match (checked, &followed) {
+        // What was found before an interruption is told, too.
+        (Some(Ok(report)), _) => report,
+        (Some(Err(error)), Ok(())) => return Err(refused(&error)),
+        (Some(Err(_)) | None, _) => return Err(Failure::new(Exit::Interrupted, "Interrupted.")),
+    };
+    let exit = match followed {
+        Err(Failure { exit, .. }) => exit,
+        Ok(()) if report.is_broken(options.strict) => Exit::Broken,
+        Ok(()) => Exit::Fine,
+    };
+    let junit = junit::text(&report, options.strict);
     let whole = Whole::of(report, &checking.only);
-    if let Some(path) = &options.junit {
-        write(path, &junit::text(&whole.report, options.strict))?;
+    let text = if options.json { json(&whole)? } else { table::text(&whole, Paint::of_stdout(false)) };
+    Ok(Written { text, junit, exit })
+}
+
+/// Carries a check out. A first interruption lets it report what it has; a second one, or a server that says nothing, ends it.
+async fn until_interrupted(check: impl Future<Output = ()>, stop: &CancellationToken) -> Result<(), Failure> {
+    let mut check = Box::pin(check);
+    tokio::select! {
+        // Before the check begins, so that no interruption is missed.
+        biased;
+        interrupted = tokio::signal::ctrl_c() => drop(interrupted),
+        () = &mut check => return Ok(()),
     }
-    if options.json {
-        out(&json(&whole)?);
-    } else {
-        out(&table::text(&whole, Paint::of_stdout(false)));
+    err("\nStopping. Press Ctrl-C again to end at once.\n");
+    stop.cancel();
+    tokio::select! {
+        () = &mut check => {}
+        interrupted = tokio::signal::ctrl_c() => drop(interrupted),
+        () = tokio::time::sleep(PATIENCE) => {}
     }
-    Ok(if whole.report.is_broken(options.strict) { Exit::Broken } else { Exit::Fine })
+    Err(Failure::new(Exit::Interrupted, "Interrupted."))
+}
+
+fn refused(error: &CheckError) -> Failure {
+    let exit = match error {
+        CheckError::NotConnected(_) => Exit::Unreachable,
+        CheckError::NoSuchTool { .. } => Exit::Usage,
+    };
+    Failure::new(exit, format!("{error}\n{}", error.todo()))
+}
+
+/// Tells a terminal how far it is.
+fn telling() -> OnProgress {
+    Arc::new(|it| err(&how_far(&it)))
+}
+
+fn how_far(Progress { done, of, tool }: &Progress) -> String {
+    format!("Tool {} of {of}: {}\n", done + 1, clean_line(tool))
+}
+
+/// A file that is open.
+struct File<'a> {
+    path: &'a Path,
+    file: std::fs::File,
+}
+
+impl<'a> File<'a> {
+    fn create(path: &'a Path) -> Result<Self, Failure> {
+        let file = std::fs::File::create(path).map_err(|error| unwritten(path, &error))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        self.file.write_all(text.as_bytes()).map_err(|error| unwritten(self.path, &error))
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{} could not be written: {error}.", path.display()))
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value);
     text.map(|it| it + "\n").map_err(|error| Failure::new(Exit::Broken, error.to_string()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::usage(format!("{} could not be written: {error}.", path.display())))
 }
 
 /// The server that the command line means, how the host behaves towards it, and the host that knows it.
@@ -193,16 +284,24 @@ fn given(options: &Options) -> Result<BTreeMap<String, Given>, Failure> {
     ];
     for (texts, option, set) in sets {
         for text in texts {
-            let split = text.split_once('=');
-            let read = split.and_then(|(tool, json)| Some((tool, RawJson::parse(json).ok()?)));
-            let Some((tool, value)) = read.filter(|it| it.1.is_object()) else {
-                let example = "'search={\"query\": \"Globex\"}'";
-                return Err(Failure::usage(format!("{option} is not TOOL=JSON, such as {example}.")));
-            };
-            set(all.entry(tool.to_owned()).or_default(), value);
+            let (tool, value) = tool_json(option, text)?;
+            set(all.entry(tool).or_default(), value);
         }
     }
     Ok(all)
+}
+
+/// Reads `TOOL=JSON`, and says where it goes wrong.
+pub(super) fn tool_json(option: &str, text: &str) -> Result<(String, RawJson), Failure> {
+    let example = "'search={\"query\": \"Globex\"}'";
+    let Some((tool, json)) = text.split_once('=') else {
+        return Err(Failure::usage(format!("{option} is not TOOL=JSON, such as {example}.")));
+    };
+    let wrong = |why: &str| {
+        Failure::usage(format!("{option} for {tool} is {why}. It is TOOL=JSON, such as {example}."))
+    };
+    let value = RawJson::parse(json).map_err(|error| wrong(&format!("not JSON: {error}")))?;
+    if value.is_object() { Ok((tool.to_owned(), value)) } else { Err(wrong("JSON, and not an object")) }
 }
 
 fn can_ask(options: &Options) -> bool {
@@ -248,20 +347,24 @@ struct Pasted {
     notes: Vec<String>,
 }
 
-fn paste(result: &Path, schema: &Path, options: &Options) -> Result<Exit, Failure> {
+fn paste(result: &Path, schema: &Path, options: &Options) -> Result<Written, Failure> {
     let pasted::Pasted { shape, revision, dialect, judgement, notes } =
         pasted::judge(&read(result)?, &read(schema)?, options.revision);
     let broken = judgement.findings.iter().any(|it| options.strict || it.level == Level::Broken);
+    let looked: Vec<Check> = judgement.looked.iter().copied().collect();
+    let name = result.display().to_string();
+    let verdicts = Verdict::list(&looked, judgement.clone());
+    let junit = junit::pasted(&name, &verdicts, &notes, options.strict);
     let pasted = Pasted {
         shape,
         revision,
         dialect,
-        looked: judgement.looked.iter().map(|it| it.id()).collect(),
+        looked: looked.iter().map(|it| it.id()).collect(),
         findings: judgement.findings,
         notes,
     };
-    out(&if options.json { json(&pasted)? } else { table::pasted(&pasted, Paint::of_stdout(false)) });
-    Ok(if broken { Exit::Broken } else { Exit::Fine })
+    let text = if options.json { json(&pasted)? } else { table::pasted(&pasted, Paint::of_stdout(false)) };
+    Ok(Written { text, junit, exit: if broken { Exit::Broken } else { Exit::Fine } })
 }
 
 fn read(path: &Path) -> Result<RawJson, Failure> {
@@ -273,4 +376,15 @@ fn read(path: &Path) -> Result<RawJson, Failure> {
     let name = path.display();
     let text = text.map_err(|error| Failure::usage(format!("{name} could not be read: {error}.")))?;
     RawJson::parse(text.trim()).map_err(|error| Failure::usage(format!("{name} is not JSON: {error}.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_told_which_tool_is_checked() {
+        let told = how_far(&Progress { done: 1, of: 3, tool: "list\u{1b}\nevents".to_owned() });
+        assert_eq!(told, "Tool 2 of 3: list\u{fffd} events\n");
+    }
 }

@@ -19,6 +19,7 @@ use usher_conformance::{
 use usher_protocol::RawJson;
 
 use super::{
+    check::tool_json,
     given::GivenServer,
     session::{Exit, Failure, own_program},
     terminal::{clean, out},
@@ -48,7 +49,7 @@ enum What {
 /// What both have.
 #[derive(Debug, Args)]
 struct Common {
-    /// Run only this scenario, by its name or its number, such as P06; may be given more than once
+    /// Run only this scenario, by its name or its number, such as P06 or 6; may be given more than once
     #[arg(long, value_name = "NAME")]
     scenario: Vec<Scenario>,
     /// Write checks.json of each scenario below this folder
@@ -211,12 +212,7 @@ fn list(of: fn(Scenario) -> &'static str) {
 }
 
 fn given(texts: &[String]) -> Result<BTreeMap<String, RawJson>, Failure> {
-    let read = |text: &String| {
-        let (tool, json) = text.split_once('=')?;
-        Some((tool.to_owned(), RawJson::parse(json).ok().filter(RawJson::is_object)?))
-    };
-    let wrong = || Failure::usage("--args is not TOOL=JSON, such as 'search={\"query\": \"Globex\"}'.");
-    texts.iter().map(|it| read(it).ok_or_else(wrong)).collect()
+    texts.iter().map(|it| tool_json("--args", it)).collect()
 }
 
 fn now() -> String {

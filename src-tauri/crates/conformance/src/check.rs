@@ -1,6 +1,6 @@
 //! What a scenario came to: its checks in the official suite's shape, and the lines that sum them up.
 
-use std::{io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -198,9 +198,28 @@ impl ScenarioResult {
     }
 }
 
-/// The lines of every scenario with what failed in it, and the one that sums them up.
+/// What is noted and not said already as the reason why a scenario was skipped.
+fn unsaid(result: &ScenarioResult) -> impl Iterator<Item = &String> {
+    let skipped = result.skipped.as_deref().unwrap_or_default();
+    result.notes.iter().filter(move |it| !skipped.contains(it.as_str()))
+}
+
+/// What is noted in more than one scenario, with their numbers.
+fn repeated(results: &[ScenarioResult]) -> BTreeMap<&str, Vec<&'static str>> {
+    let mut all: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+    for result in results {
+        for note in unsaid(result) {
+            all.entry(note).or_default().push(result.scenario.id());
+        }
+    }
+    all.retain(|_, ids| ids.len() > 1);
+    all
+}
+
+/// The lines of every scenario with what failed in it, what was noted in several, and the one that sums them up.
 pub fn summary(side: Side, results: &[ScenarioResult]) -> String {
     let mut lines = vec!["=== SUMMARY ===".to_owned(), String::new()];
+    let repeated = repeated(results);
     for result in results {
         lines.push(result.line());
         let told = result.checks.iter().filter(|it| matches!(it.status, Status::Failure | Status::Warning));
@@ -209,7 +228,12 @@ pub fn summary(side: Side, results: &[ScenarioResult]) -> String {
             let why = check.error_message.as_deref().unwrap_or(&check.description);
             lines.push(format!("    {mark} {}: {why}", check.name));
         }
-        lines.extend(result.notes.iter().map(|it| format!("    · {it}")));
+        let own = unsaid(result).filter(|it| !repeated.contains_key(it.as_str()));
+        lines.extend(own.map(|it| format!("    · {it}")));
+    }
+    if !repeated.is_empty() {
+        lines.push(String::new());
+        lines.extend(repeated.iter().map(|(note, ids)| format!("· {note} ({})", ids.join(" "))));
     }
     let count = |outcome| results.iter().filter(|it| it.outcome() == outcome).count();
     let side = match side {
@@ -225,4 +249,28 @@ pub fn summary(side: Side, results: &[ScenarioResult]) -> String {
         count(Outcome::Skipped)
     ));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_in_several_scenarios_is_told_once() {
+        let of = |scenario, notes: &[&str], skipped: Option<&str>| ScenarioResult {
+            notes: notes.iter().map(|it| (*it).to_owned()).collect(),
+            skipped: skipped.map(str::to_owned),
+            ..ScenarioResult::new(scenario)
+        };
+        let results = [
+            of(Scenario::P01, &["t was not called", "u failed"], None),
+            of(Scenario::P02, &["t was not called"], None),
+            of(Scenario::P03, &["v failed"], Some("v failed")),
+        ];
+        let said = summary(Side::Server, &results);
+        assert_eq!(said.matches("t was not called").count(), 1);
+        assert!(said.contains("\n· t was not called (P01 P02)\n"), "{said}");
+        assert!(said.contains("\n    · u failed\n"), "{said}");
+        assert_eq!(said.matches("v failed").count(), 1);
+    }
 }

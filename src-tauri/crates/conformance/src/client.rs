@@ -150,8 +150,9 @@ async fn run(
                 let output = output?;
                 let trouble = (!output.status.success()).then(|| {
                     let said = String::from_utf8_lossy(&output.stderr);
-                    let last = said.lines().rfind(|it| !it.trim().is_empty()).unwrap_or_default();
-                    format!("the client ended with {}: {last}", output.status)
+                    let last = said.lines().rfind(|it| !it.trim().is_empty());
+                    let last = last.map_or_else(String::new, |it| format!(": {it}"));
+                    format!("the client ended with {}{last}", output.status)
                 });
                 (output.stdout, output.stderr, trouble)
             }

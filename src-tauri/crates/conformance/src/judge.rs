@@ -37,7 +37,10 @@ pub(crate) struct Delivery {
 struct Call<'a> {
     tool: &'a str,
     params: &'a Value,
+    /// The selectors that can be read.
     requested: Option<Vec<Selector>>,
+    /// Why what was sent in their place cannot be.
+    unreadable: Option<String>,
 }
 
 /// Judges a run; `seed` is that of its canaries.
@@ -76,11 +79,40 @@ pub(crate) fn judge(result: &mut ScenarioResult, situation: &Situation, ran: &Ra
 
 impl<'a> Call<'a> {
     fn of(params: &'a Value) -> Self {
-        let requested = params.get("requestedOutputs").map(|it| {
-            let each = it.as_array().into_iter().flatten();
-            each.filter_map(|it| serde_json::from_value(it.clone()).ok()).collect()
+        let mut unreadable = None;
+        let requested = params.get("requestedOutputs").map(|sent| {
+            if !sent.is_array() {
+                unreadable = Some(format!("is not an array: {}", start(sent)));
+            }
+            let mut selectors = Vec::new();
+            for (at, item) in sent.as_array().into_iter().flatten().enumerate() {
+                match serde_json::from_value::<Selector>(item.clone()) {
+                    Ok(it) => selectors.push(it),
+                    Err(_) if unreadable.is_some() => {}
+                    Err(_) if !item.is_object() => {
+                        let example = r#"{"audience": "assistant", "format": "content"}"#;
+                        let what = start(item);
+                        unreadable = Some(format!("at /{at} is not an object such as {example}: {what}"));
+                    }
+                    Err(error) => unreadable = Some(format!("at /{at} is wrong, {error}: {}", start(item))),
+                }
+            }
+            selectors
         });
-        Self { tool: params["name"].as_str().unwrap_or_default(), params, requested }
+        Self { tool: params["name"].as_str().unwrap_or_default(), params, requested, unreadable }
+    }
+
+    /// Whether the selection is as it should be.
+    fn fits(&self, expected: &Expected) -> bool {
+        self.unreadable.is_none() && expected.fits(self.requested.as_deref())
+    }
+
+    /// What was sent, for people.
+    fn words(&self) -> String {
+        match &self.unreadable {
+            Some(why) => format!("requestedOutputs that cannot be read: what stands {why}"),
+            None => words(self.requested.as_deref()),
+        }
     }
 }
 
@@ -94,7 +126,8 @@ fn expected(
 ) {
     let tool = planned.tool;
     let made: Vec<&Call<'_>> = calls.iter().filter(|it| it.tool == tool).collect();
-    let sent: Vec<Option<&Vec<Selector>>> = made.iter().map(|it| it.requested.as_ref()).collect();
+    // As it came, so that what cannot be read is there, too.
+    let sent: Vec<Option<&Value>> = made.iter().map(|it| it.params.get("requestedOutputs")).collect();
     let expected = planned.expected.words();
     let details = json!({"tool": tool, "expected": expected, "sent": sent, "run": details});
     if made.is_empty() {
@@ -115,10 +148,10 @@ fn expected(
     }
     // A tool may be called for several consumers, each with its own selection.
     let all: Vec<&Planned> = situation.calls.iter().filter(|it| it.tool == tool).collect();
-    let is_made = made.iter().any(|it| planned.expected.fits(it.requested.as_deref()));
-    let is_known = |call: &&Call<'_>| all.iter().any(|it| it.expected.fits(call.requested.as_deref()));
+    let is_made = made.iter().any(|it| it.fits(&planned.expected));
+    let is_known = |call: &&Call<'_>| all.iter().any(|it| call.fits(&it.expected));
     let fits = is_made && made.iter().all(is_known);
-    let said: Vec<String> = made.iter().map(|it| words(it.requested.as_deref())).collect();
+    let said: Vec<String> = made.iter().map(|it| it.words()).collect();
     let trouble = (!fits).then(|| format!("{tool}: expected {expected}, sent {}", said.join("; ")));
     let about = "requestedOutputs is what the consumers of the call take, the tool declares and both sides negotiated.";
     let status = if trouble.is_some() { Status::Failure } else { Status::Success };
@@ -159,6 +192,16 @@ fn words(requested: Option<&[Selector]>) -> String {
         || "no selection".to_owned(),
         |it| format!("[{}]", it.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     )
+}
+
+/// The start of what a client sent.
+fn start(value: &Value) -> String {
+    const LONGEST: usize = 80;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
 }
 
 /// What holds for every call (H10 to H14).

@@ -90,9 +90,12 @@ scenarios! {
 impl FromStr for Scenario {
     type Err = String;
 
-    /// By the whole name, or by the number.
+    /// By the whole name, or by the number: `P03`, `p3`, `03` or `3`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|it| it.name() == text || it.id().eq_ignore_ascii_case(text));
+        let number = |it: &str| it.trim_start_matches(['P', 'p']).parse::<u8>().ok();
+        let given = number(text);
+        let found =
+            Self::ALL.iter().find(|it| it.name() == text || (given.is_some() && number(it.id()) == given));
         found.copied().ok_or_else(|| format!("there is no scenario {text:?}; --list names them"))
     }
 }
@@ -100,5 +103,20 @@ impl FromStr for Scenario {
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_has_a_name_and_a_number() {
+        for text in ["sep-3279-p03-assistant-structured", "P03", "p03", "P3", "p3", "03", "3"] {
+            assert_eq!(text.parse(), Ok(Scenario::P03), "{text}");
+        }
+        for text in ["", "P", "0", "16", "P99", "three", "-3", "sep-3279"] {
+            assert!(text.parse::<Scenario>().is_err(), "{text}");
+        }
     }
 }

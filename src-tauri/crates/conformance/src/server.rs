@@ -229,10 +229,11 @@ async fn call(
 fn arguments_of(tool: &Tool, options: &Options) -> Result<RawJson, String> {
     let is_allowed = ["*", &tool.name].iter().any(|it| options.allowed.contains(*it));
     if let Some(why) = arguments::warning(tool).filter(|_| !is_allowed) {
-        return Err(format!("{why}; it is called if you allow it"));
+        return Err(format!("{why}; --allow {} lets it be called", tool.name));
     }
     match options.given.get(&tool.name) {
         Some(given) => Ok(given.clone()),
-        None => arguments::normal(tool).map_err(|lacks| format!("{lacks}, so its arguments must be given")),
+        None => arguments::normal(tool)
+            .map_err(|lacks| format!("{lacks}, so --args '{}={{…}}' must give its arguments", tool.name)),
     }
 }

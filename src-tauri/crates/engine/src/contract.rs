@@ -120,6 +120,7 @@ impl Serialize for Check {
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The specification says SHOULD, or the finding rests on a reading of words.
+    #[serde(rename = "recommended")]
     Advice,
     /// The contract is broken.
     Broken,
@@ -164,7 +165,7 @@ impl Case {
 }
 
 /// A server does not keep something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// What it owes.
     pub check: Check,
@@ -179,10 +180,40 @@ pub struct Finding {
     /// A JSON pointer into what was looked at: the declaration, the result or the error.
     pub pointer: Option<String>,
     /// Every place that does not fit a schema, the first twenty, with pointers into what was looked at.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
     /// Which of the report's evidence was looked at.
     pub evidence: Option<u32>,
+}
+
+/// A program that reads it gets what a person does: what is owed and what to do, and no number of an evidence that it does not have.
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            check: Check,
+            owed: &'static str,
+            level: Level,
+            case: Case,
+            by: Option<Rule>,
+            text: &'a str,
+            pointer: Option<&'a str>,
+            #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
+            problems: &'a [Problem],
+            remedy: &'static str,
+        }
+        Written {
+            check: self.check,
+            owed: self.check.text(),
+            level: self.level,
+            case: self.case,
+            by: self.by,
+            text: &self.text,
+            pointer: self.pointer.as_deref(),
+            problems: &self.problems,
+            remedy: self.check.remedy(),
+        }
+        .serialize(serializer)
+    }
 }
 
 impl Finding {

@@ -16,10 +16,11 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, model::Tool};
 
-pub use self::report::{Evidence, Report, Status, ToolReport, Verdict};
+pub use self::report::{Called, Evidence, Report, Status, ToolReport, Verdict, Want};
 use self::run::Run;
 use crate::connection::{ConnectError, ConnectionOptions, ServerSpec};
 
@@ -87,10 +88,52 @@ pub struct Given {
     pub failing: Option<RawJson>,
 }
 
+/// Why a server was not checked. No tool was called.
+#[derive(Debug, Error)]
+pub enum CheckError {
+    /// It could not be connected.
+    #[error(transparent)]
+    NotConnected(#[from] ConnectError),
+    /// The options name tools that the server does not list. A misspelt one would pass without having been looked at.
+    #[error("There is no tool {} on this server. It has: {}.", quoted(named), listed(has))]
+    NoSuchTool {
+        /// The names that are not listed.
+        named: Vec<String>,
+        /// Those that are.
+        has: Vec<String>,
+    },
+}
+
+impl CheckError {
+    /// What to do about it, for people.
+    pub fn todo(&self) -> String {
+        match self {
+            Self::NotConnected(error) => error.todo(),
+            Self::NoSuchTool { .. } => "Correct the name. No tool was called.".to_owned(),
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|it| format!("{it:?}")).collect::<Vec<_>>().join(", ")
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "no tools".to_owned() } else { names.join(", ") }
+}
+
+impl CheckOptions {
+    /// Every tool that is named anywhere.
+    fn named(&self) -> BTreeSet<&str> {
+        let allowed = self.allowed.iter().filter(|it| *it != "*");
+        self.only.iter().chain(self.given.keys()).chain(allowed).map(String::as_str).collect()
+    }
+}
+
 /// Checks a server, from its start to its end.
 ///
 /// # Errors
-/// It could not be connected; nothing was checked.
-pub async fn check(spec: &ServerSpec, options: &CheckOptions) -> Result<Report, ConnectError> {
+/// It could not be connected, or the options name a tool that it does not have; nothing was checked.
+pub async fn check(spec: &ServerSpec, options: &CheckOptions) -> Result<Report, CheckError> {
     Run::open(spec, options).await?.check().await
 }

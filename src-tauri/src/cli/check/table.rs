@@ -1,16 +1,19 @@
 //! A report for people.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
-use usher_engine::contract::{Finding, Level};
+use usher_engine::contract::{Check, Finding, Level};
 use usher_host::{
     contract::{Status, ToolReport, Verdict},
     model::Fate,
 };
 
 use super::Pasted;
-use crate::api::contract::{ToolPortability, Whole};
-use crate::cli::terminal::{Paint, Tone, WIDTH, clean_line, wrap};
+use crate::api::contract::{ToolPortability, Whole, hint};
+use crate::cli::terminal::{Paint, Tone, WIDTH, clean_line, clip, wrap};
+
+/// The longest arguments that are shown, in characters.
+const LONGEST_ARGUMENTS: usize = 240;
 
 /// Writes it.
 pub(super) fn text(whole: &Whole, paint: Paint) -> String {
@@ -31,6 +34,12 @@ pub(super) fn text(whole: &Whole, paint: Paint) -> String {
     for it in &whole.portability {
         schemas(&mut text, it, paint);
     }
+    let verdicts = || report.whole.iter().chain(report.tools.iter().flat_map(|it| &it.verdicts));
+    let unkept = verdicts().filter(|it| it.status != Status::Kept).map(|it| it.check);
+    meanings(&mut text, &unkept.collect(), paint);
+    if report.stopped {
+        text += "\nStopped before all tools were checked.\n";
+    }
     let count = |level| report.findings().filter(|it| it.1.level == level).count();
     let skipped = report.tools.iter().filter(|it| it.skipped.is_some()).count();
     let _ = writeln!(
@@ -48,10 +57,39 @@ fn of_tool(text: &mut String, tool: &ToolReport, paint: Paint) {
     let calls = if tool.calls == 1 { "call" } else { "calls" };
     let title = format!("{}, {} {calls}", clean_line(&tool.name), tool.calls);
     section(text, &title, &tool.verdicts, paint);
+    for it in &tool.called {
+        let said = clip(&clean_line(it.arguments.get()), LONGEST_ARGUMENTS);
+        let mut word = it.case.name();
+        for line in wrap(&said, WIDTH - 15) {
+            let _ = writeln!(text, "  {word:<12} {line}");
+            word = "";
+        }
+    }
     let skipped = tool.skipped.iter().map(|it| format!("not called: {it}"));
     for note in skipped.chain(tool.notes.iter().cloned()) {
         for line in wrap(&clean_line(&note), WIDTH - 4) {
             let _ = writeln!(text, "    {}", paint.tone(Tone::Faint, &line));
+        }
+    }
+    let hints: Vec<String> = tool.wants.iter().map(|it| hint(*it, &tool.name)).collect();
+    if !hints.is_empty() {
+        for line in wrap(&clean_line(&format!("→ {}", hints.join(" "))), WIDTH - 4) {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+}
+
+/// What the numbers stand for that a reader has to do with.
+fn meanings(text: &mut String, checks: &BTreeSet<Check>, paint: Paint) {
+    if checks.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", paint.rule("Not kept or not checked"));
+    for check in checks {
+        let mut id = check.id();
+        for line in wrap(check.text(), WIDTH - 6) {
+            let _ = writeln!(text, "  {id:<3} {line}");
+            id = "";
         }
     }
 }
@@ -86,9 +124,14 @@ fn findings(text: &mut String, findings: &[Finding], paint: Paint) {
         // The first place is in the text already.
         let more = finding.problems.iter().skip(1);
         let more = more.map(|it| format!("and {}: {}", clean_line(&it.pointer), clean_line(&it.message)));
-        let todo = std::iter::once(format!("→ {}", finding.check.remedy()));
-        let lines = std::iter::once(said).chain(place).chain(more).chain(todo);
+        let lines = std::iter::once(said).chain(place).chain(more);
         for line in lines.flat_map(|it| wrap(&it, WIDTH - 15)) {
+            let _ = writeln!(text, "               {line}");
+        }
+    }
+    // What to do is the same for all that breaks one requirement.
+    if let Some(last) = findings.last() {
+        for line in wrap(&format!("→ {}", last.check.remedy()), WIDTH - 15) {
             let _ = writeln!(text, "               {line}");
         }
     }
@@ -127,7 +170,11 @@ fn schemas(text: &mut String, it: &ToolPortability, paint: Paint) {
 /// Writes what a pasted result came to.
 pub(super) fn pasted(pasted: &Pasted, paint: Paint) -> String {
     let mut text = String::new();
-    findings(&mut text, &pasted.findings, paint);
+    let checks: BTreeSet<Check> = pasted.findings.iter().map(|it| it.check).collect();
+    for check in &checks {
+        let of_one: Vec<Finding> = pasted.findings.iter().filter(|it| it.check == *check).cloned().collect();
+        findings(&mut text, &of_one, paint);
+    }
     let broken: Vec<&str> = pasted.findings.iter().map(|it| it.check.id()).collect();
     let kept: Vec<&str> = pasted.looked.iter().filter(|it| !broken.contains(it)).copied().collect();
     if !kept.is_empty() {
@@ -137,5 +184,6 @@ pub(super) fn pasted(pasted: &Pasted, paint: Paint) -> String {
     for note in &pasted.notes {
         let _ = writeln!(text, "  {}", paint.tone(Tone::Faint, note));
     }
+    meanings(&mut text, &checks, paint);
     text
 }

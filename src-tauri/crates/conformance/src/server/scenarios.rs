@@ -204,7 +204,9 @@ impl Run<'_> {
                 only(whole, &[Rule::S04, Rule::S05, Rule::S08, Rule::S14])
             }
         };
-        result.checks.extend(checks(&judgement, &tool.name, &details));
+        // Several selections may break the same requirement in the same words.
+        let called = format!("{} ({})", tool.name, asked_for(requested));
+        result.checks.extend(checks(&judgement, &called, &details));
     }
 
     /// Counts a call that gave no outputs. That is the arguments' matter, unless the same call with another selection gives some: then

@@ -1,7 +1,7 @@
 //! What a check came to: for each tool and for the server as a whole, each requirement with its state.
 
 use serde::Serialize;
-use usher_engine::contract::{Check, Finding, Judgement, Level};
+use usher_engine::contract::{Case, Check, Finding, Judgement, Level};
 use usher_protocol::{RawJson, model::Tool};
 
 /// What was found of a server.
@@ -61,10 +61,37 @@ pub struct ToolReport {
     pub calls: u32,
     /// Why it was not called, if it was not.
     pub skipped: Option<String>,
+    /// What it was called with, for each case that was made.
+    pub called: Vec<Called>,
+    /// What the caller can give so that more of it is checked.
+    pub wants: Vec<Want>,
     /// What could not be reached, for people.
     pub notes: Vec<String>,
     /// Each requirement.
     pub verdicts: Vec<Verdict>,
+}
+
+/// The arguments of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Called {
+    /// Normal, empty or failing; whatever else was asked for had the arguments of the normal one.
+    pub case: Case,
+    /// They, as they were sent.
+    pub arguments: RawJson,
+}
+
+/// What a caller can give for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// That it is called although it warns.
+    Allow,
+    /// The arguments of a call that gives something.
+    Normal,
+    /// The arguments of a call that finds nothing.
+    Empty,
+    /// The arguments of a call that fails.
+    Failing,
 }
 
 /// The state of one requirement.
@@ -87,6 +114,7 @@ pub enum Status {
     /// It was looked at, and kept.
     Kept,
     /// A recommendation is not kept.
+    #[serde(rename = "recommended")]
     Advice,
     /// It is broken.
     Broken,
@@ -111,7 +139,7 @@ impl Report {
 
 impl Verdict {
     /// The states of these requirements, in their order, and of whatever else was found.
-    pub(super) fn list(applicable: &[Check], judgement: Judgement) -> Vec<Self> {
+    pub fn list(applicable: &[Check], judgement: Judgement) -> Vec<Self> {
         let mut checks: Vec<Check> = applicable.to_vec();
         checks.extend(judgement.findings.iter().map(|it| it.check));
         checks.sort_unstable();

@@ -14,7 +14,7 @@ use usher_protocol::{
     model::{CallOutcome, Selector, Tool},
 };
 
-use super::{CheckOptions, Evidence, Progress, Report, ToolReport, Verdict};
+use super::{CheckError, CheckOptions, Evidence, Progress, Report, ToolReport, Verdict};
 use crate::connection::{
     CallError, CallOptions, ConnectError, Connection, ConnectionEvent, Oddities, ServerSpec, events,
 };
@@ -82,14 +82,19 @@ impl<'a> Run<'a> {
         })
     }
 
-    pub(super) async fn check(mut self) -> Result<Report, ConnectError> {
+    pub(super) async fn check(mut self) -> Result<Report, CheckError> {
         let greeting = self.connection.greeting().clone();
         self.unknown_method().await;
         self.unknown_revision().await;
         let mut tools = Vec::new();
         let mut declared = Vec::new();
         let mut projected = None;
-        match self.connection.list_tools().await {
+        let listed = self.connection.list_tools().await;
+        if let Some(error) = self.misnamed(&listed) {
+            self.connection.close().await;
+            return Err(error);
+        }
+        match listed {
             Ok((page, told)) => {
                 let earlier = self.earlier().await;
                 projected = earlier.as_ref().map(|it| it.0.to_string());
@@ -111,6 +116,22 @@ impl<'a> Run<'a> {
             stopped: self.options.stop.is_cancelled(),
             evidence: self.evidence,
         })
+    }
+
+    /// The names of tools in the options that the server does not list, if its list could be read.
+    fn misnamed(&self, listed: &Result<(ToolPage, Vec<WireDiagnostic>), CallError>) -> Option<CheckError> {
+        let has: Vec<String> = match listed {
+            Ok((page, _)) => {
+                let refused = page.rejected.iter().map(|it| it.name.clone());
+                page.tools.iter().map(|it| it.name.clone()).chain(refused).collect()
+            }
+            // What stands in a list that came wrong is not known; that it did is found.
+            Err(_) if self.connection.greeting().has_capability("tools") => return None,
+            Err(_) => Vec::new(),
+        };
+        let named = self.options.named().into_iter().filter(|it| !has.iter().any(|name| name == it));
+        let named: Vec<String> = named.map(str::to_owned).collect();
+        (!named.is_empty()).then_some(CheckError::NoSuchTool { named, has })
     }
 
     /// Keeps what was looked at.
@@ -138,6 +159,8 @@ impl<'a> Run<'a> {
                 name: refused.name.clone(),
                 calls: 0,
                 skipped: Some("its declaration cannot be used".to_owned()),
+                called: Vec::new(),
+                wants: Vec::new(),
                 notes: Vec::new(),
                 verdicts: Verdict::list(&tool_checks(self.connection.revision()), judgement),
             });

@@ -16,7 +16,7 @@ use usher_protocol::{
 };
 
 use super::{
-    Given, ToolReport, Verdict,
+    Called, Given, ToolReport, Verdict, Want,
     run::{Answered, Came, Run, Stop, tool_checks},
 };
 
@@ -25,7 +25,18 @@ struct Subject<'a> {
     tool: &'a Tool,
     given: Given,
     judgement: Judgement,
+    called: Vec<Called>,
+    wants: Vec<Want>,
     notes: Vec<String>,
+}
+
+impl Subject<'_> {
+    /// Notes what a case is called with.
+    fn call(&mut self, case: Case, arguments: &RawJson) {
+        if !self.called.iter().any(|it| it.case == case) {
+            self.called.push(Called { case, arguments: arguments.clone() });
+        }
+    }
 }
 
 /// What a tool is called with.
@@ -44,7 +55,14 @@ impl Run<'_> {
         earlier: Option<&Tool>,
     ) -> ToolReport {
         let given = self.options.given.get(&tool.name).cloned().unwrap_or_default();
-        let mut subject = Subject { tool, given, judgement: Judgement::default(), notes: Vec::new() };
+        let mut subject = Subject {
+            tool,
+            given,
+            judgement: Judgement::default(),
+            called: Vec::new(),
+            wants: Vec::new(),
+            notes: Vec::new(),
+        };
         for it in told.iter().filter(|it| it.rule.is_none()) {
             let w7 = Check::Wire(Wire::W7);
             subject.judgement.put(Finding::of(w7, Level::Broken, Case::Declaration, &it.message));
@@ -84,12 +102,14 @@ impl Run<'_> {
                 None
             }
         };
-        let Subject { mut judgement, notes, .. } = subject;
+        let Subject { mut judgement, called, wants, notes, .. } = subject;
         judgement.fold();
         ToolReport {
             name: tool.name.clone(),
             calls: self.calls - calls,
             skipped,
+            called,
+            wants,
             notes,
             verdicts: Verdict::list(&tool_checks(self.revision()), judgement),
         }
@@ -100,6 +120,7 @@ impl Run<'_> {
         let tool = subject.tool;
         let is_allowed = ["*", &tool.name].iter().any(|it| self.options.allowed.contains(*it));
         if let Some(why) = arguments::warning(tool).filter(|_| !is_allowed) {
+            subject.wants.push(Want::Allow);
             return Err(format!("{why}; it is called if you allow it"));
         }
         let normal = match &subject.given.normal {
@@ -111,16 +132,22 @@ impl Run<'_> {
                         Some(ask) => ask(tool.clone(), lacks.to_string()).await,
                         None => None,
                     };
-                    asked.ok_or_else(|| format!("{lacks}, so its arguments must be given"))?
+                    let Some(asked) = asked else {
+                        subject.wants.push(Want::Normal);
+                        return Err(format!("{lacks}, so its arguments must be given"));
+                    };
+                    asked
                 }
             },
         };
         let empty = subject.given.empty.clone().or_else(|| arguments::empty(tool, &normal));
         let failing = subject.given.failing.clone().or_else(|| arguments::failing(tool, &normal));
         if empty.is_none() {
+            subject.wants.push(Want::Empty);
             subject.notes.push("no arguments are known that find nothing".to_owned());
         }
         if failing.is_none() {
+            subject.wants.push(Want::Failing);
             subject.notes.push("no arguments are known that fail".to_owned());
         }
         Ok(Plan { normal, empty, failing })
@@ -186,6 +213,8 @@ impl Run<'_> {
         arguments: &RawJson,
         requested: Option<&[Selector]>,
     ) -> Result<(Came, u32), Stop> {
+        // A call without a selection has the arguments of the normal one.
+        subject.call(if case == Case::Fallback { Case::Normal } else { case }, arguments);
         let Answered { came, evidence, took } =
             self.call(subject.tool, arguments, requested, case, false).await?;
         if case == Case::Fallback {
@@ -273,6 +302,7 @@ impl Run<'_> {
         ];
         for (case, arguments) in cases {
             let Some(arguments) = arguments else { continue };
+            subject.call(case, arguments);
             let Answered { came, evidence, took } = self.call(tool, arguments, None, case, false).await?;
             last = evidence;
             if case == Case::Normal {
