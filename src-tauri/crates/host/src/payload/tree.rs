@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use usher_protocol::scan::{Child, JsonKind, abridge, children, skip_space, unquote, unquote_start, value_end};
+use usher_protocol::scan::{
+    Child, JsonKind, abridge, children, skip_space, unquote, unquote_start, value_end,
+};
 
 /// A pointer with more steps than this is not followed, so that a hostile depth costs little.
 const MAX_STEPS: usize = 256;
