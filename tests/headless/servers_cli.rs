@@ -150,7 +150,7 @@ async fn an_import_whose_inputs_are_not_said_keeps_nothing() {
     expect![[r#"
         needs
             x ${input:level}
-            with A_KEY=[secret]
+            with A_KEY=${input:key}
           needs --input-env key=VARIABLE: The key
           takes --input level=VALUE: How much (one of low, high; otherwise "low")
         takes

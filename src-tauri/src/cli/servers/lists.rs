@@ -298,31 +298,26 @@ fn text(review: &ListReview, inputs: &BTreeMap<String, String>, paint: Paint) ->
         if let StoredLaunch::Stdio { cwd: Some(cwd), .. } = &server.launch {
             let _ = writeln!(text, "    in {}", clean_line(cwd));
         }
-        let mut say = |line: String| {
+        let mut say = |tone: Tone, line: String| {
             for line in wrap(&clean_line(&line), WIDTH - 2) {
-                let _ = writeln!(text, "  {}", paint.tone(Tone::Wrong, &line));
+                let _ = writeln!(text, "  {}", paint.tone(tone, &line));
             }
         };
         if server.taken {
-            say("a server of this name is here already; it is not taken over".to_owned());
+            say(Tone::Wrong, "a server of this name is here already; it is not taken over".to_owned());
         }
-        server.remarks.iter().for_each(|it| say(it.clone()));
+        server.remarks.iter().for_each(|it| say(Tone::Wrong, it.clone()));
         if !server.missing.is_empty() {
-            say(format!("not set here: {}", server.missing.join(", ")));
+            say(Tone::Wrong, format!("not set here: {}", server.missing.join(", ")));
         }
         for (input, used_by) in &review.inputs {
             if !used_by.contains(&server.name) || inputs.contains_key(&input.id) {
                 continue;
             }
             let about = about(input).map_or_else(String::new, |it| format!(" ({it})"));
-            let line = format!("{}: {}{about}", option_of(input), input.description);
-            if input.default.is_none() {
-                say(format!("needs {line}"));
-            } else {
-                for line in wrap(&clean_line(&format!("takes {line}")), WIDTH - 2) {
-                    let _ = writeln!(text, "  {line}");
-                }
-            }
+            let (verb, tone) =
+                if input.default.is_none() { ("needs", Tone::Wrong) } else { ("takes", Tone::Faint) };
+            say(tone, format!("{verb} {}: {}{about}", option_of(input), input.description));
         }
     }
     for (name, why) in &review.skipped {
