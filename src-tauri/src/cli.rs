@@ -1,6 +1,6 @@
 //! The command line: what it accepts, and how results become exit codes.
 //!
-//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint); 130 when it was interrupted.
+//! Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint) or open the data folder; 130 when it was interrupted.
 //! Deliberately absent: work of its own; each command asks the same core as the window.
 
 mod asking;
@@ -11,6 +11,7 @@ mod conformance;
 mod demo;
 mod fetch;
 mod given;
+mod hidden;
 mod report;
 mod script;
 mod servers;
@@ -39,7 +40,10 @@ struct Arguments {
     command: Option<Command>,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint), 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the server broke its contract or the tool failed, 2 usage, 3 could not connect (to a server or to the model's endpoint) or open the data folder, 130 interrupted.";
+
+/// What is logged unless `USHER_LOG` says otherwise. What rmcp warns of is told to the user by this program, in its own words.
+const LOGGED: &str = "warn,rmcp=off";
 
 /// What every command takes.
 #[derive(Debug, Clone, clap::Args)]
@@ -69,7 +73,7 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse();
     // What goes wrong without anybody asking is told where a developer looks; servers and Views never see it.
-    let filter = tracing_subscriber::EnvFilter::try_from_env("USHER_LOG").unwrap_or_else(|_| "warn".into());
+    let filter = tracing_subscriber::EnvFilter::try_from_env("USHER_LOG").unwrap_or_else(|_| LOGGED.into());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
@@ -101,8 +105,20 @@ pub(crate) fn run() -> ExitCode {
     runtime.shutdown_background();
     match ended {
         Ok(exit) => ExitCode::from(exit.code()),
-        Err(Failure { exit, text }) => complain(&terminal::clean(&text), exit.code()),
+        Err(Failure { exit, text }) => {
+            // A program that reads the answer finds there that there is none, whatever the command is.
+            if wants_json() {
+                let failed = serde_json::json!({"error": &text, "exit": exit.code()});
+                terminal::out(&format!("{failed}\n"));
+            }
+            complain(&terminal::clean(&text), exit.code())
+        }
     }
+}
+
+/// Whether the command was told to answer in JSON. Words after `--` are those of a server.
+fn wants_json() -> bool {
+    std::env::args_os().take_while(|it| it != "--").any(|it| it == "--json")
 }
 
 fn sample_server(runtime: &tokio::runtime::Runtime, options: usher_sample_server::Options) -> ExitCode {

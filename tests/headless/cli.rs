@@ -149,7 +149,48 @@ async fn a_server_that_is_not_reached_exits_with_3() {
         assert!(!run.err.trim().is_empty(), "{line:?}");
     }
     let run = usher(data.path(), &["tools", "--", missing]).await;
-    assert!(run.err.contains(missing), "{}", run.err);
+    assert_eq!(
+        run.err,
+        format!(
+            "program: there is no file {missing:?}\nCorrect the path. One that is not absolute begins at the folder in which the server runs.\n"
+        )
+    );
+    // Nobody listens there; what the library thinks of it is not for the terminal.
+    let run = usher(data.path(), &["tools", "--url", "http://127.0.0.1:1/mcp"]).await;
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    assert!(!run.err.contains("rmcp"), "{}", run.err);
+}
+
+#[tokio::test]
+async fn with_json_a_failure_is_an_answer_too() {
+    let data = tempfile::tempdir().unwrap();
+    for (line, code) in [
+        (&["call", "nope", "--json", "--yes", "--", CHILD, "sample-server"][..], 2),
+        (&["prompts", "--json", "--", "/there/is/no/such/program"], 3),
+        (&["call", "x", "--json", "--yes", "--", CHILD, "sample-server", "--crash-at-start"], 3),
+    ] {
+        let run = usher(data.path(), line).await;
+        assert_eq!(run.code, Some(code), "{line:?}: {}", run.err);
+        let answer: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(answer["exit"], code, "{line:?}");
+        assert_eq!(answer["error"].as_str().unwrap().trim(), run.err.trim(), "{line:?}");
+    }
+    // A word of the server is none of Usher's.
+    let run = usher(data.path(), &["tools", "--", "/no/such/program", "--json"]).await;
+    assert_eq!((run.code, run.out.as_str()), (Some(3), ""));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_arguments_and_outputs_is_told_with_its_place_and_name() {
+    let run = call("search_customers", r#"{"query":"#, &["--yes"], &[]).await;
+    assert!(run.err.contains("--args is not a JSON object: ") && run.err.contains("column 9"), "{}", run.err);
+    let run = call("search_customers", "[]", &["--yes"], &[]).await;
+    assert!(run.err.contains("it is JSON of another kind"), "{}", run.err);
+    let query = r#"{"query":"x"}"#;
+    let run = call("search_customers", query, &["--ask", "user/content", "--yes"], &[]).await;
+    assert!(run.out.contains("search_customers does not declare user/content."), "{}", run.out);
+    let run = call("search_customers", query, &["--timing", "--repeat", "2", "--yes"], &[]).await;
+    assert!(run.out.contains("ping: not timed; it is sent between calls (--repeat)"), "{}", run.out);
 }
 
 #[tokio::test]

@@ -292,7 +292,7 @@ async fn what_is_missing_is_named_and_nothing_is_started() {
     assert_eq!(what, "Needy was not started: the variable NOT_SET is not set");
     assert_eq!(
         todo,
-        "Set NOT_SET where Usher is started, or write the value itself into the server's settings in place of the placeholder."
+        "Set NOT_SET where Usher is started, or write the value itself in place of the placeholder."
     );
     assert!(!trace.exists(), "it was started all the same");
     let spec = shell(&first, vec![StoredPair::plain("TOKEN", "${input:key}")]);

@@ -88,16 +88,113 @@ async fn a_list_is_shown_before_it_is_taken_over() {
     .assert_eq(&fine(&reviewed).replace(&wrapped(CHILD), "CHILD"));
     let unasked = usher(&data, &["servers", "import", file]).await;
     assert_eq!(unasked.code, Some(2), "nobody can be asked here");
-    let taken = usher(&data, &["servers", "import", file, "--all", "--off", "--yes"]).await;
-    assert!(
-        fine(&taken).ends_with("Taken over: one, two.\n") && !taken.out.contains("CANARY"),
-        "{}",
-        taken.out
-    );
+    let taken = usher(&data, &["servers", "import", file, "--all", "--yes"]).await;
+    let told = "Taken over: one, two.\nWhat is turned off starts only after `usher servers enable NAME`.\n";
+    assert!(fine(&taken).ends_with(told) && !taken.out.contains("CANARY"), "{}", taken.out);
     let listed = usher(&data, &["servers"]).await;
     assert!(fine(&listed).contains("one  off\n") && listed.out.contains("two  off\n"), "{}", listed.out);
     let unknown = usher(&data, &["servers", "import", file, "three"]).await;
     assert_eq!((unknown.code, unknown.err.trim()), (Some(2), "The list names no server \"three\"."));
+}
+
+#[tokio::test]
+async fn a_command_that_names_one_server_starts_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, mark) = (folder.path().join("data"), folder.path().join("started"));
+    let script = format!("touch '{}'", mark.display());
+    fine(&usher(&data, &["servers", "add", "Other", "--", "sh", "-c", &script]).await);
+    let list = folder.path().join("list.json");
+    let imported = serde_json::json!({"mcpServers": {"taken": {"command": "sh", "args": ["-c", &script]}}});
+    std::fs::write(&list, imported.to_string()).unwrap();
+    fine(&usher(&data, &["servers", "import", list.to_str().unwrap(), "--yes"]).await);
+    fine(&usher(&data, &["tools", "Sample"]).await);
+    fine(&usher(&data, &["prompts", "Sample"]).await);
+    fine(&usher(&data, &["resources", "Sample"]).await);
+    let args = r#"{"query":"Globex"}"#;
+    fine(&usher(&data, &["call", "Sample", "search_customers", "--args", args, "--yes"]).await);
+    assert!(!mark.exists(), "a server that was not named was started");
+    fine(&usher(&data, &["servers", "disable", "Other"]).await);
+    // What was imported is off until somebody turns it on.
+    fine(&usher(&data, &["servers"]).await);
+    assert!(!mark.exists(), "a server that was imported was started");
+    fine(&usher(&data, &["servers", "enable", "Other"]).await);
+    assert_eq!(usher(&data, &["servers"]).await.code, Some(3), "the one that is on is started, and ends");
+    assert!(mark.exists());
+}
+
+#[tokio::test]
+async fn an_import_whose_inputs_are_not_said_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("list.json"));
+    let list = r#"{
+        "inputs": [
+            {"id": "key", "type": "promptString", "description": "The key", "password": true},
+            {"id": "level", "type": "pickString", "description": "How much", "options": ["low", "high"], "default": "low"}
+        ],
+        "servers": {
+            "needs": {"command": "x", "args": ["${input:level}"], "env": {"A_KEY": "${input:key}"}},
+            "takes": {"command": "y", "args": ["${input:level}"]}
+        }
+    }"#;
+    std::fs::write(&file, list).unwrap();
+    let import = async |options: &[&str]| {
+        let line = [&["servers", "import", file.to_str().unwrap()], options].concat();
+        usher(&data, &line).await
+    };
+    let refused = import(&["--yes"]).await;
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert_eq!(
+        refused.err,
+        "Nothing was kept: give --input-env key=VARIABLE, or name only the servers that need none of it.\n"
+    );
+    expect![[r#"
+        needs
+            x ${input:level}
+            with A_KEY=${input:key}
+          needs --input-env key=VARIABLE: The key
+          takes --input level=VALUE: How much (one of low, high; otherwise "low")
+        takes
+            y ${input:level}
+          takes --input level=VALUE: How much (one of low, high; otherwise "low")
+    "#]]
+    .assert_eq(&refused.out);
+    assert!(!usher(&data, &["servers"]).await.out.contains("needs"));
+    fine(&import(&["takes", "--yes"]).await);
+    fine(&import(&["needs", "--input", "key=CANARY", "--yes"]).await);
+    let listed = usher(&data, &["servers"]).await;
+    assert!(fine(&listed).contains("needs  off\n") && listed.out.contains("takes  off\n"), "{}", listed.out);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_is_added_so_that_it_starts_from_any_folder_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    std::os::unix::fs::symlink(CHILD, folder.path().join("notes")).unwrap();
+    let cwd = folder.path().to_str().unwrap();
+    let add = ["servers", "add", "Notes", "--cwd", cwd, "--", "./notes", "sample-server"];
+    fine(&usher(&data, &add).await);
+    let listed = usher(&data, &["servers", "export"]).await;
+    let whole = folder.path().join("notes");
+    assert!(fine(&listed).contains(whole.to_str().unwrap()), "{}", listed.out);
+    fine(&usher(&data, &["tools", "Notes"]).await);
+    for (line, said) in [
+        (&["servers", "add", "Notes", "--", "x"][..], "There is a server named Notes already."),
+        (&["servers", "add", "x", "--", "npx -y foo"], "Write the words of a command apart: -- npx -y foo"),
+        (&["servers", "add", "y", "--", ""], "its first word is empty"),
+        (&["servers", "add", "z", "--header", "A: b", "--", "x"], "cannot be used with"),
+        (&["tools", "--header", "A: b", "--", CHILD, "sample-server"], "cannot be used with"),
+        (&["servers", "add", "z", "--revision", "2025-99", "--", "x"], "2025-06-18, "),
+        (&["servers", "import", "--from", "emacs"], "It knows those of claude-desktop, "),
+    ] {
+        let run = usher(&data, line).await;
+        assert_eq!(run.code, Some(2), "{line:?}: {}{}", run.out, run.err);
+        assert!(run.err.contains(said), "{line:?}: {}", run.err);
+    }
+    let list = folder.path().join("list.json");
+    std::fs::write(&list, "[]").unwrap();
+    let run = usher(&data, &["servers", "import", list.to_str().unwrap()]).await;
+    assert!(run.err.contains("it is JSON, but a list and no object"), "{}", run.err);
 }
 
 /// A long path, as it is broken into lines.

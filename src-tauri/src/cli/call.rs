@@ -96,8 +96,15 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         }
         _ => return Err(Failure::usage("With a server that is given, name only the tool.")),
     };
-    if !RawJson::parse(options.args.clone()).is_ok_and(|it| it.is_object()) {
-        return Err(Failure::usage("--args is not a JSON object. Write it as '{\"name\": \"value\"}'."));
+    let wrong = match RawJson::parse(options.args.clone()) {
+        Ok(args) if args.is_object() => None,
+        Ok(_) => Some("it is JSON of another kind".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(why) = wrong {
+        return Err(Failure::usage(format!(
+            "--args is not a JSON object: {why}. Write it as '{{\"name\": \"value\"}}'."
+        )));
     }
     let mode = match (options.mode, options.ask.is_empty()) {
         (ModeName::Custom, true) => return Err(Failure::usage("Mode custom needs --ask.")),

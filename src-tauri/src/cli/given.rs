@@ -2,6 +2,8 @@
 //!
 //! Deliberately absent: keeping it. It lives as long as the command.
 
+use std::path::Path;
+
 use clap::Args;
 use usher_host::{
     connection::{HttpSpec, ServerSpec, StdioSpec},
@@ -17,7 +19,7 @@ pub(super) struct GivenServer {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
     /// A header for the address, such as 'Authorization: Bearer …'; may be given more than once
-    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    #[arg(long, value_name = "NAME: VALUE", requires = "url", conflicts_with = "command")]
     header: Vec<String>,
     /// The command of a server that is started for this
     #[arg(last = true, value_name = "CMD")]
@@ -54,11 +56,38 @@ impl GivenServer {
         let [program, args @ ..] = self.command.as_slice() else {
             return Err(Failure::usage("After -- the command of a server is expected."));
         };
-        let name = std::path::Path::new(program).file_stem().map(|it| it.to_string_lossy().into_owned());
+        let name = name_of(program, args);
         // In examples and scripts `usher` is this very program, which need not be on the search path.
         let program = if program == "usher" { own_program() } else { program.clone() };
-        Ok((name.unwrap_or_else(|| "server".to_owned()), StoredSpec::stdio(program, args.to_vec())))
+        Ok((name, StoredSpec::stdio(program, args.to_vec())))
     }
+}
+
+/// Programs that run a package that they are given, and those that run a script.
+const RUN_PACKAGES: &[&str] = &["npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn"];
+const RUN_SCRIPTS: &[&str] =
+    &["node", "nodejs", "python", "python3", "py", "ruby", "tsx", "bun", "deno", "uv"];
+
+/// What a server is called after its command: its program, or what a program runs that runs every other server as well.
+fn name_of(program: &str, args: &[String]) -> String {
+    let stem = |path: &str| Path::new(path).file_stem().map(|it| it.to_string_lossy().into_owned());
+    let name = stem(program).unwrap_or_else(|| "server".to_owned());
+    if program == "usher" && args.first().is_some_and(|it| it == "sample-server") {
+        return "Sample".to_owned();
+    }
+    // Words such as those of `npm exec` and `uv run` say how, and not what.
+    let is_what = |it: &&str| !it.starts_with('-') && !["exec", "dlx", "x", "run", "tool"].contains(it);
+    let what = args.iter().map(String::as_str).find(is_what);
+    let run = match what {
+        Some(package) if RUN_PACKAGES.contains(&name.as_str()) => {
+            // A scope before it and a version behind it do not tell it apart.
+            let last = package.rsplit('/').next().unwrap_or(package);
+            last.split(['@', '=', '<', '>', '~', '[']).next().map(str::to_owned)
+        }
+        Some(script) if RUN_SCRIPTS.contains(&name.as_str()) => stem(script),
+        Some(_) | None => None,
+    };
+    run.filter(|it| !it.is_empty()).unwrap_or(name)
 }
 
 /// An address of a server, or what is wrong with it.
@@ -89,6 +118,28 @@ pub(super) fn headers(texts: &[String]) -> Result<Vec<StoredPair>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_called_after_what_is_run() {
+        let name = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            name_of(&words[0], &words[1..])
+        };
+        for (line, expected) in [
+            ("npx -y @modelcontextprotocol/server-everything@2025.1.2 stdio", "server-everything"),
+            ("npm exec -- @scope/notes", "notes"),
+            ("uvx mcp-server-git==1.2 --repository .", "mcp-server-git"),
+            ("uv run server.py", "server"),
+            ("node --inspect dist/notes.mjs", "notes"),
+            ("/usr/bin/python3 -m mcp_server_time", "mcp_server_time"),
+            ("python -", "python"),
+            ("npx", "npx"),
+            ("./target/debug/notes --flag x", "notes"),
+            ("usher sample-server --crash-on-call", "Sample"),
+        ] {
+            assert_eq!(name(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_server_in_place_is_the_same_without_a_host() {

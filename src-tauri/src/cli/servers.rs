@@ -107,8 +107,10 @@ fn secrets(kept: &SecretsKept) -> String {
     let text = match (&kept.keyring, kept.in_keyring, kept.in_file) {
         (Some(keyring), _, 0) => format!("Secrets are kept in {keyring}."),
         (Some(keyring), 0, _) => match &kept.trouble {
-            Some(why) => format!("Secrets are kept in {file}: {keyring} cannot be used ({why})."),
-            None => format!("Secrets are kept in {file}; new ones go to {keyring}."),
+            Some(why) => format!(
+                "Secrets are kept in {file}: {keyring} could not be used ({why}). It is tried again for new ones."
+            ),
+            None => format!("Secrets are kept in {file}: {keyring} is tried first for new ones."),
         },
         (Some(keyring), _, _) => format!("Secrets are kept in {keyring}, and some in {file}."),
         (None, _, _) => format!("Secrets are kept in {file}."),
@@ -160,4 +162,29 @@ pub(super) fn text(servers: &[ServerStatus], paint: Paint) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_the_keyring_when_a_secret_is_kept_holds_at_the_next_run() {
+        let said = |trouble: Option<&str>| {
+            let kept = SecretsKept {
+                keyring: Some("the keyring".to_owned()),
+                trouble: trouble.map(str::to_owned),
+                file: "/data/secrets.json".into(),
+                in_keyring: 0,
+                in_file: 1,
+            };
+            secrets(&kept).replace('\n', " ")
+        };
+        let file = "Secrets are kept in /data/secrets.json, which only you may read: the keyring";
+        assert_eq!(
+            said(Some("no bus")),
+            format!("{file} could not be used (no bus). It is tried again for new ones. ")
+        );
+        assert_eq!(said(None), format!("{file} is tried first for new ones. "));
+    }
 }

@@ -113,7 +113,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens the data and starts its servers.
+    /// Opens the data and starts those of its servers that are on.
     pub(super) async fn open(
         place: Place,
         consumers: Consumers,
@@ -125,6 +125,33 @@ impl Session {
     /// Opens the data and starts none of its servers.
     pub(super) async fn open_quietly(place: Place) -> Result<Self, Failure> {
         Self::open_as(place, Consumers::TERMINAL, Approval::Ask, false).await
+    }
+
+    /// Opens the data and starts the server of that name, and no other. Answers its id too.
+    pub(super) async fn open_for(
+        name: &str,
+        place: Place,
+        consumers: Consumers,
+        approval: Approval,
+    ) -> Result<(Self, String), Failure> {
+        let session = Self::open_as(place, consumers, approval, false).await?;
+        let started = match session.find(name) {
+            Ok(found) if found.enabled => {
+                session.host.start_server(&found.id).await.map(|()| found.id).map_err(Failure::from)
+            }
+            Ok(found) => Err(Failure::new(
+                Exit::Unreachable,
+                format!("{0} is turned off. Turn it on with `usher servers enable {0}`.", found.name),
+            )),
+            Err(failure) => Err(failure),
+        };
+        match started {
+            Ok(id) => Ok((session, id)),
+            Err(failure) => {
+                session.close().await;
+                Err(failure)
+            }
+        }
     }
 
     async fn open_as(
@@ -174,11 +201,12 @@ impl Session {
         approval: Approval,
     ) -> Result<(Self, String), Failure> {
         let (name, spec) = given.spec()?;
-        let session = Self::open(Place::Temporary, consumers, approval).await?;
+        let session = Self::open_as(Place::Temporary, consumers, approval, false).await?;
         for status in session.host.server_statuses() {
             session.host.remove_server(&status.id).await?;
         }
         let id = session.host.save_server(None, name, spec).await?;
+        session.host.start_server(&id).await?;
         Ok((session, id))
     }
 

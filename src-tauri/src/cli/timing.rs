@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use usher_host::conversation::CallEnd;
+use usher_protocol::Revision;
 
 /// What some calls of a tool over one connection cost.
 #[derive(Debug, Serialize)]
@@ -57,12 +58,12 @@ impl Stopwatch {
     pub(super) fn read(mut self) -> Option<Timing> {
         Some(Timing {
             calls: self.calls.len(),
-            median_ms: quantile(&mut self.calls, 50)?,
-            p95_ms: quantile(&mut self.calls, 95)?,
+            median_ms: rounded(quantile(&mut self.calls, 50)?),
+            p95_ms: rounded(quantile(&mut self.calls, 95)?),
             bytes: self.bytes,
-            peak_rss_mb: memory("VmHWM:"),
-            idle_rss_mb: self.idle,
-            ping_ms: quantile(&mut self.pings, 50),
+            peak_rss_mb: memory("VmHWM:").map(rounded),
+            idle_rss_mb: self.idle.map(rounded),
+            ping_ms: quantile(&mut self.pings, 50).map(rounded),
         })
     }
 }
@@ -70,18 +71,25 @@ impl Stopwatch {
 impl Timing {
     /// The figures for people.
     pub(super) fn text(&self) -> String {
-        let some = |value: Option<f64>, unit: &str| {
-            value.map_or_else(|| "not known here".to_owned(), |it| format!("{it:.1} {unit}"))
+        let memory = |value: Option<f64>| {
+            value.map_or_else(|| "not known on this system".to_owned(), |it| format!("{it:.1} MiB"))
         };
+        let ping = self.ping_ms.map_or_else(
+            || {
+                let last = Revision::NEWEST_WITH_HANDSHAKE;
+                format!("not timed; it is sent between calls (--repeat), and later revisions than {last} have none")
+            },
+            |it| format!("{it:.3} ms"),
+        );
         format!(
             "{} calls: median {:.3} ms, 95 % within {:.3} ms, {} bytes a result\nmemory: at most {}, before the first call {}\nping: {}\n",
             self.calls,
             self.median_ms,
             self.p95_ms,
             self.bytes,
-            some(self.peak_rss_mb, "MiB"),
-            some(self.idle_rss_mb, "MiB"),
-            some(self.ping_ms, "ms"),
+            memory(self.peak_rss_mb),
+            memory(self.idle_rss_mb),
+            ping,
         )
     }
 }
@@ -91,6 +99,11 @@ fn quantile(times: &mut [Duration], percent: usize) -> Option<f64> {
     times.sort();
     let place = (times.len() * percent).div_ceil(100).max(1) - 1;
     times.get(place).map(|it| it.as_secs_f64() * 1_000.0)
+}
+
+/// Without the digits that only binary fractions have: a clock that counts nanoseconds has no more than these.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 /// A line of the kernel's account of this process, in MiB.
@@ -110,6 +123,21 @@ fn memory(_line: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_have_the_digits_of_the_clock() {
+        let mut watch = Stopwatch { idle: None, calls: vec![], pings: vec![], bytes: 3 };
+        watch.calls.push(Duration::from_nanos(14_417_336));
+        watch.calls.push(Duration::from_nanos(14_417_336));
+        let timing = watch.read().unwrap();
+        let json = serde_json::to_value(&timing).unwrap();
+        assert_eq!(
+            (json["median_ms"].to_string(), json["ping_ms"].to_string()),
+            ("14.417336".into(), "null".into())
+        );
+        assert!(timing.text().contains("ping: not timed; it is sent between calls"), "{}", timing.text());
+        assert_eq!(rounded(14.417335999999999).to_string(), "14.417336");
+    }
 
     #[test]
     fn a_quantile_is_one_of_the_times() {

@@ -38,7 +38,7 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
     Ok(if broken { Exit::Broken } else { Exit::Fine })
 }
 
-/// Opens the configured server of that name, or the one that was given.
+/// Opens the configured server of that name, or the one that was given. No other is started.
 pub(super) async fn open(
     server: Option<&str>,
     given: &GivenServer,
@@ -48,21 +48,7 @@ pub(super) async fn open(
     // Everybody can be there, so that a selection is what it would be in the window.
     let consumers = Consumers::WINDOW;
     let Some(name) = server else { return Session::open_with(given, consumers, approval).await };
-    let session = Session::open(Place::Folder(global.data.clone()), consumers, approval).await?;
-    match session.find(name) {
-        Ok(found) if found.enabled => Ok((session, found.id)),
-        Ok(found) => {
-            session.close().await;
-            Err(Failure::new(
-                Exit::Unreachable,
-                format!("{0} is turned off. Turn it on with `usher servers enable {0}`.", found.name),
-            ))
-        }
-        Err(failure) => {
-            session.close().await;
-            Err(failure)
-        }
-    }
+    Session::open_for(name, Place::Folder(global.data.clone()), consumers, approval).await
 }
 
 /// Writes them.

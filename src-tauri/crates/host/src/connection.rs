@@ -77,6 +77,7 @@ pub use self::{
     prompts::{Completing, Completion, Prompt, PromptArgument},
     question::{Answer, Ask, Elicited, Offers, Question, Root},
     resources::ResourceTemplate,
+    search_path::file_of,
     spec::{ConnectionOptions, HttpSpec, PathSource, Remembered, ServerSpec, StdioSpec},
     supervisor::{Launch, NotLaunched, ServerState, Supervisor},
 };

@@ -26,7 +26,7 @@ pub enum Revision {
 
 /// The text is not a revision that Usher knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a protocol revision that Usher speaks")]
+#[error("{0:?} is not a protocol revision that Usher speaks: those are {known}", known = Revision::ALL.map(Revision::as_str).join(", "))]
 pub struct UnknownRevision(pub String);
 
 impl Revision {

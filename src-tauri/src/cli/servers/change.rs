@@ -1,15 +1,19 @@
 //! `usher servers add`, `remove`, `enable`, `disable`, `test`, `pin`, `sign-in` and `sign-out`.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 use clap::Args;
 use usher_engine::selection::Consumers;
-use usher_host::conversation::{StoredLaunch, StoredPair, StoredSpec, Trial};
+use usher_host::{
+    connection::file_of,
+    conversation::{StoredLaunch, StoredPair, StoredSpec, Trial},
+};
 use usher_protocol::Revision;
 
 use super::super::{
     Global,
     given::{address, headers},
+    hidden::read_line,
     session::{Approval, Exit, Failure, Place, Session, own_program},
     terminal::{Paint, Tone, WIDTH, clean, clean_line, err, out, wrap},
 };
@@ -26,10 +30,10 @@ pub(super) struct Add {
     #[arg(long, value_name = "URL", required_unless_present = "command", conflicts_with = "command")]
     url: Option<String>,
     /// A header for the address, such as 'X-Team: a'; may be given more than once
-    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    #[arg(long, value_name = "NAME: VALUE", requires = "url", conflicts_with = "command")]
     header: Vec<String>,
     /// A header whose value is a secret: it is read from the variable of that name, or from standard input
-    #[arg(long, value_name = "NAME", requires = "url")]
+    #[arg(long, value_name = "NAME", requires = "url", conflicts_with = "command")]
     secret_header: Vec<String>,
     /// A variable for the command; may be given more than once
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
@@ -71,14 +75,21 @@ pub(super) async fn add(options: Add, global: &Global) -> Result<Exit, Failure> 
             };
             let mut env = options.env.iter().map(variable).collect::<Result<Vec<_>, Failure>>()?;
             env.extend(secrets(&options.secret_env)?);
-            let command = if program == "usher" { own_program() } else { program.clone() };
-            StoredLaunch::Stdio { command, args: args.to_vec(), env, cwd: options.cwd.clone() }
+            let cwd = options.cwd.as_deref().map(|it| wherever(it, Path::is_dir));
+            let command = command(program, cwd.as_deref())?;
+            StoredLaunch::Stdio { command, args: args.to_vec(), env, cwd }
         }
     };
     let spec = StoredSpec { pinned: options.revision, ..StoredSpec::of(launch) };
     let session = Session::open_quietly(Place::Folder(global.data.clone())).await?;
+    let name = options.name.trim();
     let added = async {
-        let id = session.host.save_server(None, options.name.trim().to_owned(), spec).await?;
+        if session.host.server_statuses().iter().any(|it| it.name == name) {
+            return Err(Failure::usage(format!(
+                "There is a server named {name} already. Give this one another name, or remove that one first."
+            )));
+        }
+        let id = session.host.save_server(None, name.to_owned(), spec).await?;
         if options.off {
             session.host.enable_server(&id, false).await?;
         }
@@ -99,17 +110,52 @@ pub(super) async fn add(options: Add, global: &Global) -> Result<Exit, Failure> 
     Ok(Exit::Fine)
 }
 
+/// The program as it is kept: a file that is there by its whole path, because the server is started from any folder.
+fn command(program: &str, cwd: Option<&str>) -> Result<String, Failure> {
+    if program.trim().is_empty() {
+        return Err(Failure::usage(
+            "After -- the command of the server is expected, and its first word is empty.",
+        ));
+    }
+    if program == "usher" {
+        return Ok(own_program());
+    }
+    let in_folder = |it: &str| file_of(it, cwd.map(Path::new));
+    // What stands for something else is known only when the server starts.
+    if program.contains("${") {
+        return Ok(program.to_owned());
+    }
+    if let Some(file) = in_folder(program).filter(|it| it.is_file()) {
+        return Ok(wherever(&file.to_string_lossy(), Path::is_file));
+    }
+    let on_path = || {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|it| it.join(program).is_file())
+    };
+    if program.contains(char::is_whitespace) && !on_path() {
+        return Err(Failure::usage(format!(
+            "{program:?} is one word, and there is no such program. Write the words of a command apart: -- {}",
+            clean_line(program)
+        )));
+    }
+    Ok(program.to_owned())
+}
+
+/// A path as it is from any folder, if it leads to what it should; otherwise as it was written.
+fn wherever(path: &str, is_there: impl Fn(&Path) -> bool) -> String {
+    let absolute = std::path::absolute(path).ok().filter(|it| is_there(it));
+    absolute.map_or_else(|| path.to_owned(), |it| it.to_string_lossy().into_owned())
+}
+
 /// The values of secrets: never on the command line, where every program of this computer can read them.
 fn secrets(names: &[String]) -> Result<Vec<StoredPair>, Failure> {
     let read = |name: &String| {
         if let Ok(value) = std::env::var(name) {
             return Ok(StoredPair::secret(name, value));
         }
-        err(&format!("Value of {}: ", clean_line(name)));
-        let mut line = String::new();
-        let read = std::io::stdin().read_line(&mut line);
+        let line = read_line(&format!("Value of {}: ", clean_line(name)), true).unwrap_or_default();
         let value = line.trim_end_matches(['\r', '\n']);
-        if read.is_err() || value.is_empty() {
+        if value.is_empty() {
             return Err(Failure::usage(format!(
                 "There is no value for {name}: set the variable {name}, or write the value to standard input."
             )));
@@ -162,10 +208,10 @@ pub(super) async fn enable(name: &str, enabled: bool, global: &Global) -> Result
 pub(super) async fn pin(name: &str, revision: &str, global: &Global) -> Result<Exit, Failure> {
     let revision: Option<Revision> = match revision {
         "auto" => None,
-        text => Some(text.parse::<Revision>().map_err(|error| {
-            let known: Vec<&str> = Revision::ALL.iter().map(|it| it.as_str()).collect();
-            Failure::usage(format!("{error}. It speaks {}; `auto` negotiates.", known.join(", ")))
-        })?),
+        text => Some(
+            text.parse::<Revision>()
+                .map_err(|error| Failure::usage(format!("{error}; `auto` negotiates.")))?,
+        ),
     };
     with(name, global, async |session, id| Ok(session.host.pin_revision(id, revision).await?)).await?;
     let name = clean_line(name);
@@ -205,12 +251,8 @@ fn text(trial: &Trial, paint: Paint) -> String {
 /// Signs in at a server: connects, and asks whether the browser may be opened.
 pub(super) async fn sign_in(name: &str, global: &Global) -> Result<Exit, Failure> {
     let place = Place::Folder(global.data.clone());
-    let mut session = Session::open(place, Consumers::TERMINAL, Approval::Ask).await?;
-    let ready = match session.find(name) {
-        Ok(found) if found.enabled => session.ready(&found.id).await,
-        Ok(found) => Err(Failure::new(Exit::Unreachable, format!("{} is turned off.", found.name))),
-        Err(failure) => Err(failure),
-    };
+    let (mut session, id) = Session::open_for(name, place, Consumers::TERMINAL, Approval::Ask).await?;
+    let ready = session.ready(&id).await;
     session.close().await;
     let at = ready?.sign_in.and_then(|it| it.signed_in_at);
     let name = clean_line(name);
@@ -226,4 +268,28 @@ pub(super) async fn sign_out(name: &str, global: &Global) -> Result<Exit, Failur
     with(name, global, async |session, id| Ok(session.host.sign_out(id).await?)).await?;
     out(&format!("Signed out of {}.\n", clean_line(name)));
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_there_is_kept_by_its_whole_path() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("my bin")).unwrap();
+        std::fs::write(folder.path().join("my bin/notes"), "").unwrap();
+        let cwd = folder.path().to_str();
+        let kept = |program: &str| command(program, cwd).ok();
+        let whole = folder.path().join("my bin/notes").to_str().map(str::to_owned);
+        assert_eq!(kept("./my bin/notes"), whole);
+        assert_eq!(kept("my bin/notes"), whole);
+        // A name is looked up when the server starts, and a file may come later.
+        for program in ["npx", "./later", "${workspaceFolder}/my server"] {
+            assert_eq!(kept(program).as_deref(), Some(program));
+        }
+        for program in ["", " ", "npx -y foo", "npx -y @scope/foo"] {
+            assert_eq!(kept(program), None, "{program:?}");
+        }
+    }
 }

@@ -20,6 +20,10 @@ pub enum Program {
 }
 
 impl Program {
+    /// Every one, in the order in which they are looked for.
+    pub const ALL: [Self; 6] =
+        [Self::ClaudeDesktop, Self::ClaudeCode, Self::Cursor, Self::VsCode, Self::Windsurf, Self::Project];
+
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {

@@ -30,6 +30,12 @@ pub enum Unreadable {
         /// Where and why.
         why: String,
     },
+    /// It is JSON of another kind.
+    #[error("it is JSON, but {kind} and no object with \"mcpServers\" or \"servers\"")]
+    NotAnObject {
+        /// What it is.
+        kind: &'static str,
+    },
     /// It is JSON, and names no servers.
     #[error("it has no \"mcpServers\" or \"servers\"")]
     NoServers,
@@ -43,9 +49,18 @@ pub fn read(text: &str) -> Result<Configuration, Unreadable> {
     let text = text.trim_start_matches('\u{feff}');
     let value: Value = jsonc_parser::parse_to_serde_value(text, &DIALECT)
         .map_err(|error| Unreadable::NotJson { why: error.to_string() })?;
-    let Value::Object(root) = value else {
-        return Err(Unreadable::NotJson { why: "the file is empty, or not an object".to_owned() });
+    let kind = match &value {
+        Value::Object(_) => "an object",
+        Value::Array(_) => "a list",
+        Value::String(_) => "a text",
+        Value::Number(_) => "a number",
+        Value::Bool(_) => "true or false",
+        Value::Null if text.trim().is_empty() => {
+            return Err(Unreadable::NotJson { why: "it is empty".to_owned() });
+        }
+        Value::Null => "null",
     };
+    let Value::Object(root) = value else { return Err(Unreadable::NotAnObject { kind }) };
     // VS Code's settings.json keeps the whole under "mcp".
     let inner = root.get("mcp").and_then(Value::as_object).unwrap_or(&root);
     let servers =
@@ -300,6 +315,7 @@ mod tests {
         assert_eq!(read("{}"), Err(Unreadable::NoServers));
         assert!(matches!(read("servers:"), Err(Unreadable::NotJson { .. })));
         assert!(matches!(read(""), Err(Unreadable::NotJson { .. })));
+        assert_eq!(read("[]"), Err(Unreadable::NotAnObject { kind: "a list" }));
         assert!(matches!(read(&"[".repeat(100_000)), Err(Unreadable::NotJson { .. })));
     }
 }

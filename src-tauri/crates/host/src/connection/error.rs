@@ -6,7 +6,7 @@ use super::{authorization::AuthorizationError, event::Exit};
 
 /// A request was carried over HTTP and came to no JSON-RPC answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}{}", status.map_or_else(|| "no connection".to_owned(), |it| format!("HTTP {it}")), if detail.is_empty() { "" } else { ": " }, detail)]
+#[error("{}{}{}", status.map_or_else(|| "no connection".to_owned(), |it| format!("HTTP {it}")), if detail.is_empty() { "" } else { ": " }, in_brief(detail))]
 pub struct HttpFailure {
     /// The status, if the server answered at all.
     pub status: Option<u16>,
@@ -27,6 +27,18 @@ pub enum ConnectError {
         /// The folders that were searched.
         path: Vec<String>,
     },
+    /// The command is a path, and nothing is there.
+    #[error("there is no file {file:?}")]
+    NoFile {
+        /// The path.
+        file: String,
+    },
+    /// The command is a path, and what is there is no program that this user may run.
+    #[error("{file:?} exists, but is no file that you may run")]
+    NotAProgram {
+        /// The path.
+        file: String,
+    },
     /// The working folder does not exist.
     #[error("the folder {folder:?}, in which the server should run, does not exist")]
     NoFolder {
@@ -42,19 +54,26 @@ pub enum ConnectError {
         why: String,
     },
     /// It ended before it answered.
-    #[error("the server ended before it answered ({}){}", exit.status, last_lines(&exit.stderr))]
+    #[error("the server ended before it answered ({}){}", exit.status, own_lines(printed, &exit.stderr))]
     ExitedAtStart {
         /// How.
         exit: Exit,
+        /// The first lines of its standard output that were no messages. Untrusted.
+        printed: Vec<String>,
     },
     /// It did not answer in time.
-    #[error("the server did not answer within {seconds} s{}", last_lines(stderr))]
+    #[error("the server did not answer within {seconds} s{}", own_lines(printed, stderr))]
     Silent {
         /// How long the host waited.
         seconds: u64,
         /// The last lines of stderr.
         stderr: Vec<String>,
+        /// The first lines of its standard output that were no messages. Untrusted.
+        printed: Vec<String>,
     },
+    /// It sends back what it is sent, as `cat` does.
+    #[error("it answers with what it was sent, so it is no MCP server")]
+    Echo,
     /// It could not be reached over HTTP, or answered with something that is not MCP.
     #[error("the address did not answer as an MCP server ({failure})")]
     Http {
@@ -103,24 +122,37 @@ impl ConnectError {
     pub fn todo(&self) -> String {
         match self {
             Self::CommandNotFound { command, .. } => format!(
-                "Install it, or give the full path of {command:?} in the server's settings. If it works in your terminal, run `which {command}` there and use what it prints."
+                "Install it, or give the full path of {command:?} in its place. Where it works in a terminal, `which {command}` prints that path."
             ),
-            Self::NoFolder { .. } => "Create the folder, or choose another one in the server's settings.".to_owned(),
+            Self::NoFile { .. } => {
+                "Correct the path. One that is not absolute begins at the folder in which the server runs.".to_owned()
+            }
+            Self::NotAProgram { file } => format!(
+                "If it is a program, allow that it is run (on Unix: `chmod +x {file}`). If it is a script, you can also give its interpreter first, such as `python3 {file}`."
+            ),
+            Self::NoFolder { .. } => "Create the folder, or choose another one for the server.".to_owned(),
             Self::NotStarted { .. } => {
                 "Check that the file is a program and that you may run it (on Unix: `chmod +x`).".to_owned()
             }
+            Self::ExitedAtStart { exit, printed } if exit.stderr.is_empty() && printed.is_empty() => {
+                "It wrote nothing that says why. Check that the command starts an MCP server on stdio; often an argument, a key or a package is missing.".to_owned()
+            }
+            Self::ExitedAtStart { exit, .. } if exit.stderr.is_empty() => {
+                "Read the lines above: they are the server's own, and no messages of MCP. Check that the command starts an MCP server on stdio.".to_owned()
+            }
             Self::ExitedAtStart { .. } => {
-                "Read the lines above: they are the server's own. Often an argument, a key or a package is missing. Then restart it.".to_owned()
+                "Read the lines above: they are the server's own. Often an argument, a key or a package is missing. Then start it again.".to_owned()
             }
             Self::Silent { .. } => {
-                "Check that the command starts an MCP server on stdio. If it was downloading something, restart it.".to_owned()
+                "Check that the command starts an MCP server on stdio. If it was downloading something, start it again.".to_owned()
             }
+            Self::Echo => "Check the command: it must start an MCP server that speaks over its standard input and output.".to_owned(),
             Self::Http { failure, .. } => match failure.status {
                 None if failure.detail.contains("certificate") => {
                     "Nobody whom this system trusts vouches for the server's certificate. If it is your own, add its authority to those that the system trusts; Usher does not turn the check off.".to_owned()
                 }
                 None => "Check the address, and that the server runs and can be reached from here.".to_owned(),
-                Some(401 | 403) => "The server wants to know who asks: sign in, or give a key in the server's settings.".to_owned(),
+                Some(401 | 403) => "The server wants to know who asks: sign in, or give it a key in a header.".to_owned(),
                 Some(429 | 500..) => "The server has trouble of its own. Try again later.".to_owned(),
                 Some(_) => "Check the address: MCP servers often live at a path such as /mcp.".to_owned(),
             },
@@ -130,7 +162,7 @@ impl ConnectError {
             }
             Self::NoCommonRevision { .. } => "Update the server, or Usher.".to_owned(),
             Self::Refused { .. } | Self::BadGreeting { .. } => {
-                "Nothing was changed. Open the wire log of the server, and report this to its authors.".to_owned()
+                "Nothing was changed. Report this to the server's authors, with what it answered.".to_owned()
             }
         }
     }
@@ -289,7 +321,7 @@ impl CallError {
                 "The server may have done a part of its work. Ask again when you can answer."
             }
             Self::Unreadable { .. } | Self::Shape(_) | Self::Endless { .. } | Self::TooManyRounds { .. } => {
-                "The server is still connected. Open its wire log, and report this to its authors."
+                "The server is still connected. Report this to its authors, with what it answered."
             }
             Self::NotConnected { .. } => "Start the server, or look at why it does not start.",
             Self::Unwritable { .. } => "Nothing was sent.",
@@ -305,6 +337,48 @@ fn list(revisions: &[String]) -> String {
     if revisions.is_empty() { "no revision that it names".to_owned() } else { revisions.join(", ") }
 }
 
+/// What the server wrote of its own: on standard output, where only messages belong, and on stderr.
+fn own_lines(printed: &[String], stderr: &[String]) -> String {
+    if printed.is_empty() {
+        return last_lines(stderr);
+    }
+    let printed: Vec<String> = printed.iter().map(|it| readable(it)).collect();
+    let text =
+        format!(". On standard output, where only messages belong, it printed:\n{}", printed.join("\n"));
+    let last = last_lines(stderr);
+    match last.strip_prefix(". Its") {
+        Some(last) => format!("{text}\nOn stderr its{last}"),
+        None => text,
+    }
+}
+
+/// A line without the characters that would steer a terminal.
+fn readable(line: &str) -> String {
+    line.trim_end().chars().map(|it| if it.is_control() && it != '\t' { '\u{fffd}' } else { it }).collect()
+}
+
+/// How many characters of the body that came with a status are shown.
+const MAX_SHOWN: usize = 300;
+
+/// The start of a body for people. A page that was made for a browser says nothing here but its title.
+fn in_brief(detail: &str) -> String {
+    // The letters of ASCII keep their places when they are made small.
+    let small = detail.to_ascii_lowercase();
+    let begins = small.trim_start();
+    if begins.starts_with("<!doctype html") || begins.starts_with("<html") {
+        let title = small.find("<title>").map(|it| it + "<title>".len()).and_then(|from| {
+            let title = detail.get(from..from + small.get(from..)?.find("</title>")?)?.trim();
+            (!title.is_empty()).then(|| title.split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        let title = title.map(|it| format!(", {:?}", it.chars().take(80).collect::<String>()));
+        return format!("an HTML page{}", title.unwrap_or_default());
+    }
+    match detail.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &detail[..end]),
+        None => detail.to_owned(),
+    }
+}
+
 fn last_lines(stderr: &[String]) -> String {
     let shown = &stderr[stderr.len().saturating_sub(8)..];
     if shown.is_empty() { String::new() } else { format!(". Its last lines:\n{}", shown.join("\n")) }
@@ -313,6 +387,20 @@ fn last_lines(stderr: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_for_browsers_is_not_shown_whole() {
+        let shown = |detail: &str| {
+            HttpFailure { status: Some(404), detail: detail.to_owned(), challenge: None }.to_string()
+        };
+        let page =
+            format!("\n<!DOCTYPE HTML><head><Title>Not\n Found</TITLE></head>{}", "<p>x</p>".repeat(900));
+        assert_eq!(shown(&page), "HTTP 404: an HTML page, \"Not Found\"");
+        assert_eq!(shown("<html><title>İ cut off"), "HTTP 404: an HTML page");
+        assert_eq!(shown("no such path"), "HTTP 404: no such path");
+        let long = shown(&"ä".repeat(1_000));
+        assert_eq!(long.chars().count(), "HTTP 404: ".len() + MAX_SHOWN + 1, "{long}");
+    }
 
     #[test]
     fn a_certificate_that_nobody_vouches_for_is_told_apart_from_an_address_that_is_wrong() {

@@ -81,6 +81,14 @@ pub(super) trait LinkEnd: Send {
     fn stderr(&self) -> Vec<String>;
 }
 
+fn silent<L: LinkEnd>(link: &L, seconds: u64) -> ConnectError {
+    ConnectError::Silent { seconds, stderr: link.stderr(), printed: link.wire().noise_head() }
+}
+
+async fn exited<L: LinkEnd>(link: &L) -> ConnectError {
+    ConnectError::ExitedAtStart { exit: link.exit().await, printed: link.wire().noise_head() }
+}
+
 /// How a probe ended.
 enum Probe {
     Modern(Box<Greeting>),
@@ -217,7 +225,7 @@ impl Opening<'_> {
                     Ok(Ok(_)) => Ok(Probe::Legacy),
                     Ok(Err(_)) => Ok(Probe::Gone),
                     Err(_) => {
-                        return Err(ConnectError::Silent { seconds: limit.as_secs(), stderr: link.stderr() });
+                        return Err(silent(&link, limit.as_secs()));
                     }
                 }
             }
@@ -225,7 +233,7 @@ impl Opening<'_> {
         };
         match probe {
             Ok(Probe::Modern(greeting)) => Ok((link, self.settle(*greeting))),
-            Ok(Probe::Gone) => Err(ConnectError::ExitedAtStart { exit: link.exit().await }),
+            Ok(Probe::Gone) => Err(exited(&link).await),
             Ok(Probe::Legacy | Probe::Silent(_)) => Err(other(Vec::new())),
             Err(ConnectError::NoCommonRevision { supported }) => Err(other(supported)),
             Err(error) => Err(error),
@@ -300,6 +308,7 @@ impl Opening<'_> {
             match reply {
                 Err(_) => return Ok(Probe::Gone),
                 Ok(Reply::Result(result)) => return self.discovered(&offers, &result),
+                Ok(Reply::Unreadable(_)) if wire.echoes() => return Err(ConnectError::Echo),
                 Ok(Reply::Unreadable(why)) => {
                     self.step(
                         None,
@@ -437,7 +446,7 @@ impl Opening<'_> {
                 }
                 () = &mut deadline => {
                     let seconds = self.options.handshake_timeout.as_secs();
-                    return Err(ConnectError::Silent { seconds, stderr: link.stderr() });
+                    return Err(silent(link, seconds));
                 }
             }
         };
@@ -445,8 +454,9 @@ impl Opening<'_> {
             Ok(Reply::Result(result)) => self.initialized(link.wire(), &result).await,
             Ok(Reply::Error(error)) => Err(refused("initialize", error)),
             Ok(Reply::Failed(failure)) => Err(Self::unreachable(failure)),
+            Ok(Reply::Unreadable(_)) if link.wire().echoes() => Err(ConnectError::Echo),
             Ok(Reply::Unreadable(why)) => Err(ConnectError::BadGreeting { method: "initialize", why }),
-            Err(_) => Err(ConnectError::ExitedAtStart { exit: link.exit().await }),
+            Err(_) => Err(exited(link).await),
         }
     }
 

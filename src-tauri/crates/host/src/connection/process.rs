@@ -28,7 +28,7 @@ use super::{
     event::{ConnectionEvent, EventSender, Exit, cut},
     line::read_line,
     process_tree::{ProcessTree, Streams},
-    search_path::{SearchPath, find_command},
+    search_path::{SearchPath, file_of, find_command},
     spec::StdioSpec,
 };
 
@@ -138,7 +138,12 @@ fn command(spec: &StdioSpec, path: &SearchPath) -> Result<(Command, String), Con
     let own_path = spec.env.iter().rev().find(|it| is_path(&it.0)).map(|it| SearchPath::from_text(&it.1));
     let path = own_path.as_ref().unwrap_or(path);
     let program = find_command(&spec.command, path, spec.cwd.as_deref()).ok_or_else(|| {
-        ConnectError::CommandNotFound { command: spec.command.clone(), path: path.folders() }
+        // A path is looked for nowhere else, so that no list of folders explains why it cannot be run.
+        match file_of(&spec.command, spec.cwd.as_deref()) {
+            Some(file) if file.exists() => ConnectError::NotAProgram { file: file.display().to_string() },
+            Some(file) => ConnectError::NoFile { file: file.display().to_string() },
+            None => ConnectError::CommandNotFound { command: spec.command.clone(), path: path.folders() },
+        }
     })?;
     // A script that starts with `env node` finds the node beside it.
     let beside = program.parent().filter(|it| it.is_absolute());

@@ -93,19 +93,25 @@ impl SearchPath {
 
 /// Finds a program: a name on the path, or a path from the folder where it runs.
 pub(super) fn find_command(command: &str, path: &SearchPath, cwd: Option<&Path>) -> Option<PathBuf> {
+    match file_of(command, cwd) {
+        Some(file) => with_extension(&file),
+        None => path.0.iter().find_map(|folder| with_extension(&folder.join(command))),
+    }
+}
+
+/// The file that a command names by its path. `None` for a bare name, which is looked up on the search path.
+pub fn file_of(command: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     let expanded = match command.strip_prefix("~/") {
         Some(rest) => dirs::home_dir()?.join(rest),
         None => PathBuf::from(command),
     };
-    if expanded.components().count() > 1 || expanded.is_absolute() {
-        let file = if expanded.is_relative() {
-            cwd.map_or(expanded.clone(), |it| it.join(&expanded))
-        } else {
-            expanded
-        };
-        return with_extension(&file);
+    if expanded.components().count() <= 1 && !expanded.is_absolute() {
+        return None;
     }
-    path.0.iter().find_map(|folder| with_extension(&folder.join(&expanded)))
+    Some(match cwd {
+        Some(folder) if expanded.is_relative() => folder.join(expanded),
+        Some(_) | None => expanded,
+    })
 }
 
 #[cfg(not(windows))]

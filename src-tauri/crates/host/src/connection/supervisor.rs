@@ -237,7 +237,7 @@ impl Keeper {
                     self.crashes = 0;
                 }
                 let what = format!("the server ended ({}){}", exit.status, last_line(&exit));
-                let todo = "Read its last lines in the wire log, and restart it when the cause is gone.".to_owned();
+                let todo = "Its last lines often say why. Start it again when the cause is gone.".to_owned();
                 self.crashed(what, todo).await
             }
             order = change(&mut self.orders, self.enabled) => {

@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -63,6 +63,10 @@ pub(super) struct Wire {
     answered: mpsc::UnboundedSender<i64>,
     events: EventSender,
     noise: AtomicU64,
+    /// The first lines that were no messages.
+    noise_head: Mutex<Vec<String>>,
+    /// Whether what comes is what was sent.
+    echoes: AtomicBool,
     not_utf8: AtomicU64,
     unasked: AtomicU64,
     own_requests: AtomicI64,
@@ -78,6 +82,10 @@ pub(super) struct Wire {
 /// How many of these wait to be heard at most, and how long the name of one may be.
 const MAX_COMPLETED: usize = 64;
 const MAX_ELICITATION_ID: usize = 1024;
+
+/// How many lines that were no messages are kept to be shown, and how many characters of each.
+const KEPT_NOISE: usize = 8;
+const MAX_NOISE_LINE: usize = 200;
 
 /// The identifiers of requests that rmcp waits for, as they are answered. Ends with the server's output.
 pub(super) type Answered = mpsc::UnboundedReceiver<i64>;
@@ -136,6 +144,8 @@ impl Wire {
             answered,
             events,
             noise: AtomicU64::new(0),
+            noise_head: Mutex::default(),
+            echoes: AtomicBool::new(false),
             not_utf8: AtomicU64::new(0),
             unasked: AtomicU64::new(0),
             own_requests: AtomicI64::new(1),
@@ -171,6 +181,24 @@ impl Wire {
     /// How many lines on stdout were not messages.
     pub(super) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
+    }
+
+    /// The first of them, for a person who wants to know why there is no answer.
+    pub(super) fn noise_head(&self) -> Vec<String> {
+        self.noise_head.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_noise(&self, text: &str) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+        let mut head = self.noise_head.lock().unwrap_or_else(PoisonError::into_inner);
+        if head.len() < KEPT_NOISE {
+            head.push(text.chars().take(MAX_NOISE_LINE).collect());
+        }
+    }
+
+    /// Whether the other side sends back what it is sent, as `cat` does.
+    pub(super) fn echoes(&self) -> bool {
+        self.echoes.load(Ordering::Relaxed)
     }
 
     /// How many lines were not UTF-8.
@@ -374,11 +402,11 @@ impl Wire {
                 }
             }
             Sorted::Noise => {
-                self.noise.fetch_add(1, Ordering::Relaxed);
+                self.note_noise(&text);
                 self.events.line(text.len(), || ConnectionEvent::Noise { text: cut(&text), bytes: length });
             }
             Sorted::Broken { why, ids } => {
-                self.noise.fetch_add(1, Ordering::Relaxed);
+                self.note_noise(&text);
                 self.events.tell(ConnectionEvent::Noise { text: cut(&text), bytes: length });
                 self.fail_broken(&why, &ids);
             }
@@ -452,6 +480,10 @@ impl Wire {
             let pong = Message::Response { id, result: serde_json::json!({}).into() };
             return self.reply(pong, &method);
         }
+        if let Some(own) = self.echoed(&id, &method) {
+            self.echoes.store(true, Ordering::Relaxed);
+            return self.fail(own, Reply::Unreadable("it is the request itself, sent back".to_owned()));
+        }
         if !is_question(&method) {
             self.events.defect(format!("The server asked for {method}, which was not offered; refused."));
             return self.reply(Message::Error { id: Some(id), error: not_offered(&method) }, &method);
@@ -481,6 +513,14 @@ impl Wire {
                 None => {}
             }
         });
+    }
+
+    /// The host's own request that came back as if the server had made it. Only those that open a connection are looked for: no server
+    /// has them to make.
+    fn echoed(&self, id: &Id, method: &str) -> Option<i64> {
+        let opens = matches!(method, "initialize" | "server/discover");
+        let id = number(id).filter(|_| opens)?;
+        self.with(|it| it.waiting.get(&id).is_some_and(|it| it.method == method)).then_some(id)
     }
 
     /// A server that asks without reading the answers must not stop the reader for ever.

@@ -247,8 +247,14 @@ impl Host {
         let raw = self.send_call(live, order, call, (&server, &connection), &selection).await?;
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
-            let todo = "Nothing of it reached anybody. Open the wire tab to see it, and report it to the server's authors.".to_owned();
-            Box::new(Stop { state: CallState::Failed { what: sentence(&what), todo }, told: Told::Malformed, heard: None, entry: LedgerEntry::Failed { what } })
+            let todo = "Nothing of it reached anybody. Report it to the server's authors, with what came."
+                .to_owned();
+            Box::new(Stop {
+                state: CallState::Failed { what: sentence(&what), todo },
+                told: Told::Malformed,
+                heard: None,
+                entry: LedgerEntry::Failed { what },
+            })
         })?;
         self.record(live, Some(&call.id), received(&outcome));
         for defect in wire_defects.into_iter().filter(|it| it.rule.is_none()) {
@@ -299,7 +305,7 @@ impl Host {
             let entry =
                 LedgerEntry::CallRefused { tool: tool.name.clone(), rule: error.rule(), why: what.clone() };
             Box::new(Stop {
-                state: CallState::Failed { what: sentence(&what), todo },
+                state: CallState::Failed { what: sentence_about(&tool.name, &what), todo },
                 told: Told::ProtocolError(what),
                 heard: None,
                 entry,
@@ -523,6 +529,16 @@ pub(super) fn sentence(text: &str) -> String {
         text.push('.');
     }
     text
+}
+
+/// The same for a text that may begin with a name, whose letters stay as they are.
+fn sentence_about(name: &str, text: &str) -> String {
+    let ended = sentence(text);
+    let rest = text.trim().strip_prefix(name).filter(|it| it.starts_with(' '));
+    match rest.and_then(|_| ended.get(name.len()..)) {
+        Some(rest) => format!("{name}{rest}"),
+        None => ended,
+    }
 }
 
 /// Checks what the model wrote against the tool's own schema.

@@ -486,13 +486,27 @@ impl Host {
             self.tell(HostEvent::Server(Box::new(server.status())));
             return Ok(());
         }
-        server.supervisor.enable(enabled);
+        self.switch(&server, enabled).await;
+        Ok(())
+    }
+
+    /// Starts one server for as long as the host is open. It is for a host that starts none by itself; what is kept does not change.
+    ///
+    /// # Errors
+    /// There is no such server.
+    pub async fn start_server(&self, id: &str) -> Result<(), super::HostError> {
+        let server = self.server(id).ok_or_else(|| super::HostError::unknown("server"))?;
+        self.switch(&server, true).await;
+        Ok(())
+    }
+
+    async fn switch(&self, server: &Server, on: bool) {
+        server.supervisor.enable(on);
         // The supervisor takes the order on its own task; a call that follows at once must not find the old state.
         let mut state = server.supervisor.state();
-        let taken = state.wait_for(|it| matches!(it, ServerState::Off) != enabled);
+        let taken = state.wait_for(|it| matches!(it, ServerState::Off) != on);
         let _in_time = tokio::time::timeout(std::time::Duration::from_secs(5), taken).await;
         self.tell(HostEvent::Server(Box::new(server.status())));
-        Ok(())
     }
 
     /// Asks a server whether it is still there (2025-11-25 basic/utilities/ping).

@@ -108,7 +108,7 @@ impl AuthorizationError {
     pub fn todo(&self) -> &'static str {
         match self {
             Self::Undiscovered { .. } => {
-                "Check the server's address. If it takes a key instead of a sign-in, give the key as a header in its settings."
+                "Check the server's address. If it takes a key instead of a sign-in, give the key in a header."
             }
             Self::NoPkce { .. } | Self::UnsafeEndpoint { .. } => {
                 "Nothing was sent to it that is secret. Report this to the server's authors."
@@ -118,7 +118,7 @@ impl AuthorizationError {
                 "Nothing that it answered is used. Connect again to sign in; if it happens again, report it to the server's authors."
             }
             Self::NotRegistered { .. } => {
-                "Usher registers by itself or not at all. If the server also takes a key, give the key as a header in its settings; otherwise ask whoever runs it to let clients register."
+                "Usher registers by itself or not at all. If the server also takes a key, give the key in a header; otherwise ask whoever runs it to let clients register."
             }
             Self::OtherIssuer { .. } => {
                 "Nothing was sent. If the server really moved, it cannot be used with this client identifier any more."

@@ -108,11 +108,64 @@ async fn a_command_that_is_missing_names_the_path() {
     };
     expect_test::expect![[r#"
         the command "no-such-tool" was not found. Searched: /one, /two
-        Install it, or give the full path of "no-such-tool" in the server's settings. If it works in your terminal, run `which no-such-tool` there and use what it prints."#]]
+        Install it, or give the full path of "no-such-tool" in its place. Where it works in a terminal, `which no-such-tool` prints that path."#]]
     .assert_eq(&format!("{error}\n{}", error.todo()));
     let missing = StdioSpec { cwd: Some("/no/such/folder".into()), ..spec("sh", &[]) };
     let (Err(error), _) = open_child(&missing).await else { panic!("opened") };
     assert!(error.to_string().contains("/no/such/folder"));
+}
+
+#[tokio::test]
+async fn a_path_that_cannot_be_run_is_told_as_it_is_and_not_searched_for() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("handmade.py"), "print()").unwrap();
+    let failed = async |command: &str| {
+        let spec = StdioSpec { cwd: Some(folder.path().to_owned()), ..spec(command, &[]) };
+        let (Err(error), _) = open_child(&spec).await else { panic!("opened") };
+        format!("{error}\n{}", error.todo()).replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    expect_test::expect![[r#"
+        "FOLDER/./handmade.py" exists, but is no file that you may run
+        If it is a program, allow that it is run (on Unix: `chmod +x FOLDER/./handmade.py`). If it is a script, you can also give its interpreter first, such as `python3 FOLDER/./handmade.py`."#]]
+    .assert_eq(&failed("./handmade.py").await);
+    expect_test::expect![[r#"
+        there is no file "FOLDER/bin/x"
+        Correct the path. One that is not absolute begins at the folder in which the server runs."#]]
+    .assert_eq(&failed("bin/x").await);
+}
+
+#[tokio::test]
+async fn what_a_program_prints_that_is_no_server_is_shown() {
+    let failed = async |script: &str| {
+        let (Err(error), _) = open_child(&spec("sh", &["-c", script])).await else { panic!("opened") };
+        format!("{error}\n{}", error.todo())
+    };
+    expect_test::expect![[r#"
+        the server ended before it answered (exit status: 0). On standard output, where only messages belong, it printed:
+        hello
+        �[2Jbye
+        Read the lines above: they are the server's own, and no messages of MCP. Check that the command starts an MCP server on stdio."#]]
+    .assert_eq(&failed(r"echo hello; printf '\033[2Jbye\n'").await);
+    expect_test::expect![[r#"
+        the server ended before it answered (exit status: 1). On standard output, where only messages belong, it printed:
+        hello
+        On stderr its last lines:
+        trouble
+        Read the lines above: they are the server's own. Often an argument, a key or a package is missing. Then start it again."#]]
+    .assert_eq(&failed("echo hello; echo trouble >&2; exit 1").await);
+    let silent = failed("exit 4").await;
+    assert!(silent.contains("It wrote nothing that says why."), "{silent}");
+}
+
+#[tokio::test]
+async fn a_program_that_repeats_what_it_reads_is_no_server() {
+    let (Err(error), _) = open_child(&spec("cat", &[])).await else { panic!("opened") };
+    assert_eq!(error, ConnectError::Echo);
+    let sender = events().0;
+    let Err(error) = Connection::open(&spec("cat", &[]).into(), &patient(), sender).await else {
+        panic!("opened")
+    };
+    assert_eq!(error, ConnectError::Echo);
 }
 
 #[tokio::test]

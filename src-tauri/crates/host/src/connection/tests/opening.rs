@@ -197,7 +197,7 @@ async fn what_cannot_be_spoken_is_said_clearly() {
         strict,
         expect![[r#"
         the server refused server/discover: needs sampling (-32021)
-        Nothing was changed. Open the wire log of the server, and report this to its authors."#]],
+        Nothing was changed. Report this to the server's authors, with what it answered."#]],
     )
     .await;
 }

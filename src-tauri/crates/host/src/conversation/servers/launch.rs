@@ -140,7 +140,7 @@ impl Host {
             }
             Err(error) => {
                 let what = format!("{name} was not started: its secrets could not be read ({error})");
-                return Err(NotLaunched { what, todo: "Restart it.".to_owned() });
+                return Err(NotLaunched { what, todo: "Start it again.".to_owned() });
             }
         };
         let spec = match filled {
@@ -180,7 +180,9 @@ impl Host {
         }
         let around = self.surroundings();
         let env = (around.env)();
-        env.iter().filter(|it| configuration::is_secret_name(it.0)).for_each(|it| hidden.add(it.1));
+        // One variable is called like a secret and says only where they are kept, in a word that stands in many a text.
+        let is_secret = |name: &str| name != "USHER_SECRETS" && configuration::is_secret_name(name);
+        env.iter().filter(|it| is_secret(it.0)).for_each(|it| hidden.add(it.1));
         let values = Values {
             env,
             inputs,
@@ -240,16 +242,14 @@ impl Era {
 fn todo(missing: Option<&Missing>) -> String {
     match missing {
         Some(Missing::Variable(name)) => format!(
-            "Set {name} where Usher is started, or write the value itself into the server's settings in place of the placeholder."
+            "Set {name} where Usher is started, or write the value itself in place of the placeholder."
         ),
         Some(Missing::Input(_)) => {
-            "Write the value into the server's settings in place of the placeholder, or import the server again and fill it in."
+            "Write the value in place of the placeholder, or import the server again and fill it in."
                 .to_owned()
         }
-        Some(Missing::Unknown(_)) => {
-            "Write what it stands for into the server's settings in its place.".to_owned()
-        }
-        None => "Enter it again in the server's settings.".to_owned(),
+        Some(Missing::Unknown(_)) => "Write what it stands for in its place.".to_owned(),
+        None => "Give it to the server again.".to_owned(),
     }
 }
 

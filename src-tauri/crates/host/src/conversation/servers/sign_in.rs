@@ -112,7 +112,7 @@ impl Host {
         let authorization =
             Authorization::new(url, settings, keeper, Arc::new(person)).map_err(|error| NotLaunched {
                 what: format!("{name} was not started: its address is none ({error})"),
-                todo: "Correct the address in the server's settings.".to_owned(),
+                todo: "Correct the address of the server.".to_owned(),
             })?;
         standing.authorization = Some((url.to_owned(), authorization.clone()));
         Ok(authorization)
