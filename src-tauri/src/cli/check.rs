@@ -103,12 +103,9 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         (Some(result), Some(schema)) => paste(result, schema, &options),
         _ => of_server(&options, given, global).await,
     };
-    // CI and programs read why there is no report where they look for it.
+    // CI reads why there is no report where it looks for one; programs are told by whoever ends the command.
     let (text, xml) = match &made {
         Ok(written) => (written.text.clone(), written.junit.clone()),
-        Err(Failure { exit, text }) if options.json => {
-            (json(&Refused { error: text, exit: exit.code() })?, junit::failed(text))
-        }
         Err(Failure { text, .. }) => (String::new(), junit::failed(text)),
     };
     if let Some(file) = &mut junit {
@@ -119,13 +116,6 @@ pub(super) async fn run(options: Options, global: &Global) -> Result<Exit, Failu
         Exit::Interrupted => Err(Failure::new(Exit::Interrupted, "Interrupted.")),
         exit => Ok(exit),
     }
-}
-
-/// Why nothing was checked, for programs.
-#[derive(Debug, Serialize)]
-struct Refused<'a> {
-    error: &'a str,
-    exit: u8,
 }
 
 async fn of_server(

@@ -61,7 +61,8 @@ impl PartialOrd for Decimal {
 
 /// Compares texts as people do: runs of digits by their value, the rest by character. A total order.
 pub(super) fn natural(left: &str, right: &str) -> Ordering {
-    let (mut left, mut right) = (left, right);
+    let same = common(left, right);
+    let (mut left, mut right) = (left.get(same..).unwrap_or_default(), right.get(same..).unwrap_or_default());
     loop {
         match (digits(left), digits(right)) {
             (Some((a, rest_a)), Some((b, rest_b))) => {
@@ -83,6 +84,24 @@ pub(super) fn natural(left: &str, right: &str) -> Ordering {
             }
         }
     }
+}
+
+/// How much two texts have in common from their start, up to a run of digits or a character that is not whole. Texts of many kilobytes
+/// are passed over in steps.
+fn common(left: &str, right: &str) -> usize {
+    const STEP: usize = 64;
+    let (a, b) = (left.as_bytes(), right.as_bytes());
+    let steps = a.chunks_exact(STEP).zip(b.chunks_exact(STEP)).take_while(|(a, b)| a == b).count();
+    let mut same = steps * STEP;
+    same += a.iter().zip(b).skip(same).take_while(|(a, b)| a == b).count();
+    while same > 0 && a[same - 1].is_ascii_digit() {
+        same -= 1;
+    }
+    // Not cut within a character of either.
+    while !(left.is_char_boundary(same) && right.is_char_boundary(same)) {
+        same -= 1;
+    }
+    same
 }
 
 /// The run of ASCII digits at the start, without leading zeros, and the rest; `None` if there is none.
@@ -145,5 +164,13 @@ mod tests {
         texts.sort_by(|left, right| natural(left, right));
         assert_eq!(texts, ["", "2", "10", "a", "b2", "b10", "row 1", "row 9", "row 09a", "row 10", "ä"]);
         assert_eq!(natural("x007", "x7"), Ordering::Equal);
+        // What they have in common ends within a number, or within a character.
+        let long = "é1a".repeat(100);
+        for (less, more) in [("9", "10"), ("19", "110"), ("1", "1b"), ("é", "è"), ("", "0"), ("a09", "a9b")]
+        {
+            let (less, more) = if less == "é" { (more, less) } else { (less, more) };
+            assert_eq!(natural(&format!("{long}{less}"), &format!("{long}{more}")), Ordering::Less, "{less}");
+            assert_eq!(natural(less, more), Ordering::Less, "{less} alone");
+        }
     }
 }
