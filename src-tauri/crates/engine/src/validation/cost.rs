@@ -50,7 +50,7 @@ impl Extent {
                         "pattern" => self.expressions += 1,
                         "patternProperties" => self.expressions += part.as_object().map_or(0, Map::len),
                         "propertyNames" | "format" | "uniqueItems" => self.depends = true,
-                        "enum" | "const" => self.depends |= containers(part) > 0,
+                        "enum" | "const" => self.depends |= containers(key, part) > 0,
                         _ => {}
                     }
                     self.count(part);
@@ -164,7 +164,7 @@ impl<'s> Walk<'s> {
                 }
                 // All of these are compared, or named as a problem each.
                 "required" => self.pay(weight(part))?,
-                "enum" | "const" => self.pay(weight(part) + compared(part, value))?,
+                "enum" | "const" => self.pay(weight(part) + compared(key, part, value))?,
                 "multipleOf" => self.pay(REMAINDER)?,
                 "pattern" | "format" => self.pay(16 + 4 * value.text().len())?,
                 // A tree is made of the elements, which is many times the index, and they are sorted.
@@ -258,18 +258,19 @@ fn choice(key: &str) -> usize {
 }
 
 /// How many of the values of an `enum`, or of a `const`, are objects or lists.
-fn containers(part: &Value) -> usize {
+fn containers(key: &str, part: &Value) -> usize {
     let is_container = |it: &Value| it.is_object() || it.is_array();
-    // A `const` that is a list counts as its elements would, which is never too little.
-    part.as_array().map_or(0, |it| it.iter().filter(|it| is_container(it)).count())
-        + usize::from(is_container(part))
+    match (key, part) {
+        ("enum", Value::Array(choices)) => choices.iter().filter(|it| is_container(it)).count(),
+        _ => usize::from(is_container(part)),
+    }
 }
 
 /// What comparing a value with each of those costs: it may be taken apart for each, and where a key comes twice a tree is made.
-fn compared(part: &Value, value: TextNode<'_>) -> usize {
+fn compared(key: &str, part: &Value, value: TextNode<'_>) -> usize {
     match value.places() {
         0 | 1 => 0,
-        places => containers(part).saturating_mul(places).saturating_mul(8),
+        places => containers(key, part).saturating_mul(places).saturating_mul(8),
     }
 }
 
