@@ -5,10 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use usher_protocol::{
-    RawJson,
-    common::{BlockKind, ContentBlock},
-};
+use usher_protocol::{RawJson, common::ContentBlock};
 
 /// The largest half that is compared, in bytes. Comparing costs a tree of each, and it stands between a result and its consumers.
 const LARGEST: usize = 256 << 10;
@@ -49,18 +46,8 @@ pub enum Comparison {
 
 /// Compares the text of `content` with `structuredContent`. `None` if there is nothing to compare, it is too much, or they say the same.
 pub fn compare(content: &[ContentBlock], structured: &RawJson) -> Option<Comparison> {
-    let texts: Vec<&str> = content
-        .iter()
-        .filter_map(|it| match &it.kind {
-            BlockKind::Text(text) => Some(text.as_str()),
-            BlockKind::Image(_)
-            | BlockKind::Audio(_)
-            | BlockKind::Link(_)
-            | BlockKind::Embedded(_)
-            | BlockKind::Unknown(_) => None,
-        })
-        .filter(|it| !it.trim().is_empty())
-        .collect();
+    let texts: Vec<&str> =
+        content.iter().filter_map(ContentBlock::as_text).filter(|it| !it.trim().is_empty()).collect();
     let length: usize = texts.iter().map(|it| it.len()).sum();
     if texts.is_empty() || length > LARGEST || structured.bytes() > LARGEST {
         return None;

@@ -187,7 +187,7 @@ impl<'v> Mirror<'v> {
 
     /// Whether a text is the value and nothing else.
     fn shows(&self, block: &ContentBlock) -> bool {
-        let BlockKind::Text(text) = &block.kind else { return false };
+        let Some(text) = block.as_text() else { return false };
         let (text, value) = (text.trim(), self.value.get().trim());
         // Spaces and the order of keys are another's; a text of half the length is not.
         let is_compared = text.starts_with(['{', '['])

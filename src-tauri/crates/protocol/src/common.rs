@@ -116,6 +116,18 @@ impl ContentBlock {
         Self { kind: BlockKind::Text(text.into()), annotations: None }
     }
 
+    /// Its text, if it is a text.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            BlockKind::Text(text) => Some(text),
+            BlockKind::Image(_)
+            | BlockKind::Audio(_)
+            | BlockKind::Link(_)
+            | BlockKind::Embedded(_)
+            | BlockKind::Unknown(_) => None,
+        }
+    }
+
     /// Reads a block; what does not have the shape of its type is kept as [`BlockKind::Unknown`].
     pub fn from_raw(raw: &RawJson) -> Self {
         let shown: Shown = raw.to().unwrap_or_default();

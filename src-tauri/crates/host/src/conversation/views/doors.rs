@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use usher_engine::{Consumer, ledger::LedgerEntry, routing::Door};
-use usher_protocol::{
-    common::{BlockKind, ContentBlock},
-    model::Selector,
-};
+use usher_protocol::{common::ContentBlock, model::Selector};
 
 use super::super::{CallRecord, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, live::Live};
 
@@ -56,13 +53,5 @@ impl Host {
 
 /// The text of some blocks.
 pub(super) fn words(blocks: &[ContentBlock]) -> String {
-    let texts = blocks.iter().filter_map(|it| match &it.kind {
-        BlockKind::Text(text) => Some(text.as_str()),
-        BlockKind::Image(_)
-        | BlockKind::Audio(_)
-        | BlockKind::Link(_)
-        | BlockKind::Embedded(_)
-        | BlockKind::Unknown(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    blocks.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
