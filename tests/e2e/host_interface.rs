@@ -3,7 +3,7 @@
 //!
 //! Each check has a name, those of the public catalogue where it has one; `pass` or `FAIL` is printed for each.
 
-use std::{fs, time::Duration};
+use std::{fs, io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ const INSIDE: [&str; 19] = [
 struct Scene {
     window: Window,
     folder: TempDir,
-    opened: std::path::PathBuf,
+    opened: PathBuf,
     _model: ScriptedModel,
     _opener: TempDir,
 }
@@ -69,7 +69,11 @@ impl Scene {
         stage.ready(SERVER).await;
         stage
             .host
-            .save_preferences(Preferences { tour_done: true, theme: "light".to_owned(), ..Preferences::default() })
+            .save_preferences(Preferences {
+                tour_done: true,
+                theme: "light".to_owned(),
+                ..Preferences::default()
+            })
             .await?;
         let scripted = NewModel {
             provider: "scripted".to_owned(),
@@ -101,9 +105,8 @@ impl Scene {
 
     async fn found(&self, name: &str, given: Value) -> anyhow::Result<Result<(), String>> {
         let script = "const [name, given, done] = arguments; look(name, ...given).then(done);";
-        let looked = async {
-            Ok(self.window.client().execute_async(script, vec![json!(name), given]).await?)
-        };
+        let looked =
+            async { Ok(self.window.client().execute_async(script, vec![json!(name), given]).await?) };
         let found = self.window.in_view(FRAME, looked).await?;
         Ok(found.as_str().map_or(Ok(()), |why| Err(why.to_owned())))
     }
@@ -180,10 +183,11 @@ async fn a_view_finds_its_host_as_the_specification_has_it() -> anyhow::Result<(
     let theme = scene.window.run("return document.documentElement.dataset.theme").await?;
     report.holds("environment/theme-is-back", theme == "light", &theme);
 
-    println!("{}", report.lines());
+    // Past the capture of the test runner, so that it is seen when all is well.
+    writeln!(std::io::stdout(), "\n{}", report.lines())?;
     let (made, failed) = report.counts();
     anyhow::ensure!(failed == 0, "{failed} of {made} checks failed:\n{}", report.lines());
-    anyhow::ensure!(made == 39, "{made} checks were made");
+    anyhow::ensure!(made == 46, "{made} checks were made");
     scene.window.close().await
 }
 
@@ -194,7 +198,12 @@ async fn surroundings(scene: &Scene, host: HostInterface<'_>, report: &mut Repor
     scene.look(report, "context/context-changed", changed).await?;
     scene.look(report, "context/theme-has-its-styles", json!(["dark"])).await?;
     host.change_host_context(&json!({"containerDimensions": {"width": 500}})).await?;
-    let wide = async { scene.window.until("it is narrower", async || Ok(scene.window.run("return innerWidth").await? == 500)).await };
+    let wide = async {
+        scene
+            .window
+            .until("it is narrower", async || Ok(scene.window.run("return innerWidth").await? == 500))
+            .await
+    };
     scene.window.in_view(FRAME, wide).await?;
     let told = json!([{"containerDimensions": {"width": 500, "maxHeight": 1200}}]);
     let found = scene.found("context/context-changed", told).await?;
@@ -212,7 +221,10 @@ async fn words_and_links(scene: &Scene, host: HostInterface<'_>, report: &mut Re
     let asked = host.confirm_action(false).await?;
     report.holds("links/user-is-shown-the-address", asked.contains(ADDRESS), &asked);
     let found = scene.found("answered", json!(["refused", false])).await?;
-    report.keep("links/refused", found.and_then(|()| if scene.opened.exists() { Err("it was opened".to_owned()) } else { Ok(()) }));
+    report.keep(
+        "links/refused",
+        found.and_then(|()| if scene.opened.exists() { Err("it was opened".to_owned()) } else { Ok(()) }),
+    );
     tokio::time::sleep(QUIET).await;
     scene.begin("opened", "ui/open-link", link).await?;
     host.confirm_action(true).await?;
@@ -240,7 +252,11 @@ async fn words_and_links(scene: &Scene, host: HostInterface<'_>, report: &mut Re
     let shown = host.conversation().await?;
     let said = shown.as_array().into_iter().flatten();
     let roles: Vec<&str> = said.filter_map(|it| it["role"].as_str()).collect();
-    report.holds("messages/add-to-conversation", roles == ["tool", "view", "view", "user", "assistant"], &shown);
+    report.holds(
+        "messages/add-to-conversation",
+        roles == ["tool", "view", "view", "user", "assistant"],
+        &shown,
+    );
     let context = host.conversation_context().await?;
     let (messages, tools) = (context["messages"].to_string(), context["tools"].to_string());
     report.holds("messages/reach-the-model", messages.matches("MARKER-MESSAGE").count() == 1, &messages);

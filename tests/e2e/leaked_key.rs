@@ -77,7 +77,8 @@ impl Scene {
             .tool("show", r#"{"_meta":{"ui":{"resourceUri":"ui://evil/view"}}}"#, r#"{"content":[]}"#)
             .answering("resources/read ui://evil/view", &document.to_string());
         let data = folder.path().join("data");
-        let stage = Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
+        let stage =
+            Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
         stage.ready(SERVER).await;
         stage.host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
         stage.close().await;
@@ -117,10 +118,15 @@ async fn a_view_that_has_the_key_of_the_page_runs_no_command() -> anyhow::Result
     assert!(scene.key.len() > 8, "{} is no key", scene.key);
     let begun = scene.conversations()?;
 
-    let known = scene.in_view("const [key, done] = arguments; run(ipc, key).then(done);", vec![key.clone()]).await?;
+    let known =
+        scene.in_view("const [key, done] = arguments; run(ipc, key).then(done);", vec![key.clone()]).await?;
     assert_eq!(known["handler"], "posted", "{known}");
     let more = scene.in_view(MORE, vec![key.clone(), json!(COMMAND)]).await?;
-    assert_eq!((&more["sent"], &more["fetched"]), (&json!(55), &json!(["refused", "refused", "refused", "refused"])), "{more}");
+    assert_eq!(
+        (&more["sent"], &more["fetched"]),
+        (&json!(55), &json!(["refused", "refused", "refused", "refused"])),
+        "{more}"
+    );
     tokio::time::sleep(SOON).await;
     assert_eq!(scene.conversations()?, begun, "a command ran");
 
@@ -145,11 +151,12 @@ async fn a_view_that_has_the_key_of_the_page_runs_no_command() -> anyhow::Result
 
 /// A command as the isolation frame encrypts it for the page, caught on its way and not sent. No View can catch it; the test can.
 async fn sealed(scene: &Scene) -> anyhow::Result<Value> {
-    let catch = "const [command, done] = arguments; const send = window.fetch; \
+    // By the number of its callback it is told from what the page sends by itself.
+    let catch = "const [command, done] = arguments; const send = window.fetch; const callback = 7777777; \
                  window.fetch = (to, how) => { \
-                   if (!String(to).includes('ipc://localhost/rpc')) return send(to, how); \
+                   if (!String(to).includes('ipc://localhost/rpc') || how.headers.get('Tauri-Callback') !== String(callback)) return send(to, how); \
                    window.fetch = send; done(how.body); return new Promise(() => {}); }; \
-                 window.__TAURI_INTERNALS__.invoke('rpc', JSON.parse(command));";
+                 window.__TAURI_INTERNALS__.ipc({ cmd: 'rpc', callback, error: callback + 1, payload: JSON.parse(command), options: {} });";
     let body = scene.window.client().execute_async(catch, vec![json!(COMMAND)]).await?;
     serde_json::from_str(body.as_str().unwrap_or_default()).context("the page sends no encrypted message")
 }

@@ -102,7 +102,9 @@ impl<'a> HostInterface<'a> {
         let mut answer = self.window.client().execute_async(CALL, vec![json!(method), given]).await?;
         match answer.get("error").and_then(Value::as_str) {
             Some(error) => Err(anyhow::anyhow!("{method}: {error}")),
-            None => answer.get_mut("value").map(Value::take).with_context(|| format!("{method} gave nothing")),
+            None => {
+                answer.get_mut("value").map(Value::take).with_context(|| format!("{method} gave nothing"))
+            }
         }
     }
 }

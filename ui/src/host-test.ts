@@ -107,7 +107,7 @@ class Driven implements HostTest {
     await until("every View has stopped", () => document.querySelector("iframe[data-testid=view-frame]") === null);
     for (const undo of this.#undo.values()) undo();
     this.#undo.clear();
-    if (this.#settings !== null) await this.store.rpc("save_settings", { settings: this.#settings });
+    if (this.#settings !== null) await this.#save(this.#settings);
     this.#settings = null;
     for (const id of this.#made) await this.store.rpc("delete_conversation", { conversation_id: id });
     await until("they are gone", () => [...this.#made].every((id) => !this.store.state?.conversations.some((it) => it.id === id)));
@@ -134,20 +134,19 @@ class Driven implements HostTest {
     const unknown = Object.keys(change).filter((key) => !KEYS.includes(key));
     if (unknown.length > 0) throw new Error(`Usher cannot be told to change ${unknown.join(", ")}; it can change ${KEYS.join(", ")}.`);
     const { theme, locale, timeZone, containerDimensions } = change;
-    if (theme !== undefined) {
-      const settings = await until("the settings are here", () => this.store.state?.settings);
-      this.#settings ??= settings;
-      await this.store.rpc("save_settings", { settings: { ...settings, theme } });
-      await until("the window has the theme", () => document.documentElement.dataset["theme"] === theme);
-    }
     if (locale !== undefined) this.#replace(navigator, "language", { get: () => locale });
     if (timeZone !== undefined) {
-      const really = Object.getPrototypeOf(Intl.DateTimeFormat()) as Intl.DateTimeFormat;
-      const resolved = really.resolvedOptions;
+      const formats = Object.getPrototypeOf(Intl.DateTimeFormat()) as Intl.DateTimeFormat;
+      const resolved = formats.resolvedOptions;
       const value = function (this: Intl.DateTimeFormat) {
         return { ...resolved.call(this), timeZone };
       };
-      this.#replace(really, "resolvedOptions", { value });
+      this.#replace(formats, "resolvedOptions", { value });
+    }
+    if (theme !== undefined) {
+      const settings = await until("the settings are here", () => this.store.state?.settings);
+      this.#settings ??= settings;
+      await this.#save({ ...settings, theme });
     }
     if (containerDimensions !== undefined) this.#widen(containerDimensions.width);
     // The system tells a window so when its language changes, and a clock is looked at when the window is come back to.
@@ -192,6 +191,11 @@ class Driven implements HostTest {
     );
     const texts = call.shown.map((it) => this.store.rpc("payload_text", { handle: it.handle, limit: SHOWN_BYTES }));
     return { state: call.state.kind, shown: (await Promise.all(texts)).map((it) => it.text) };
+  }
+
+  async #save(settings: Settings): Promise<void> {
+    await this.store.rpc("save_settings", { settings });
+    await until("the window has the theme", () => (document.documentElement.dataset["theme"] ?? "system") === settings.theme);
   }
 
   async #fresh(): Promise<void> {
