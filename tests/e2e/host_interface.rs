@@ -252,11 +252,9 @@ async fn words_and_links(scene: &Scene, host: HostInterface<'_>, report: &mut Re
     let shown = host.conversation().await?;
     let said = shown.as_array().into_iter().flatten();
     let roles: Vec<&str> = said.filter_map(|it| it["role"].as_str()).collect();
-    report.holds(
-        "messages/add-to-conversation",
-        roles == ["tool", "view", "view", "user", "assistant"],
-        &shown,
-    );
+    let is_placed = roles == ["tool", "view", "view", "user", "assistant"];
+    let is_there = shown[1]["text"] == "MARKER-MESSAGE" && shown[2]["text"] == "LAST-CONTEXT";
+    report.holds("messages/add-to-conversation", is_placed && is_there, &shown);
     let context = host.conversation_context().await?;
     let (messages, tools) = (context["messages"].to_string(), context["tools"].to_string());
     report.holds("messages/reach-the-model", messages.matches("MARKER-MESSAGE").count() == 1, &messages);

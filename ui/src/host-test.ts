@@ -267,7 +267,7 @@ function shown(kind: ItemKind): ShownMessage {
     case "tool_call":
       return { role: "tool", text: `${kind.call.tool}: ${kind.call.state.kind}` };
     case "door":
-      return { role: kind.chip?.audience === "io.modelcontextprotocol/ui" ? "view" : "user", text: kind.text };
+      return { role: kind.words === null ? "user" : "view", text: kind.words ?? kind.text };
     case "brought":
       return { role: "user", text: kind.name };
     case "note":
