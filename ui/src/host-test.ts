@@ -231,8 +231,22 @@ class Driven implements HostTest {
     const begun = until(`the call of ${tool} is shown`, () => this.store.calls.find((it) => it.origin === "user" && !known.has(it.call_id)));
     // A call that cannot be begun is never shown.
     const call = await Promise.race([begun, ended.then(() => begun)]);
-    if (call.state.kind === "awaiting_approval") await this.store.rpc("answer_approval", { call_id: call.call_id, choice: "once" });
+    void this.#allow(call.call_id, ended);
     return { callId: call.call_id, ended };
+  }
+
+  /** Allows a call when it asks, once; one that is allowed already never does. */
+  async #allow(callId: string, ended: Promise<unknown>): Promise<void> {
+    let isOver = false;
+    const over = (): void => void (isOver = true);
+    ended.then(over, over);
+    while (!isOver) {
+      if (this.store.waiting.some((it) => it.call_id === callId)) {
+        await this.store.ask("answer_approval", { call_id: callId, choice: "once" });
+        return;
+      }
+      await pause(INTERVAL_MS);
+    }
   }
 
   /** Puts something else in the place of a property, until the environment is reset. */
