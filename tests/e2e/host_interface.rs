@@ -157,7 +157,6 @@ async fn a_view_finds_its_host_as_the_specification_has_it() -> anyhow::Result<(
     let scene = Scene::open(true).await?;
     let host = HostInterface::of(&scene.window).await?;
     let mut report = Report::default();
-    let conversations = scene.count("SELECT count(*) FROM conversation")?;
 
     let input = json!({"from": "the test", "n": 3});
     let frame = host.display_test_app("conformance", &input).await?;
@@ -178,7 +177,12 @@ async fn a_view_finds_its_host_as_the_specification_has_it() -> anyhow::Result<(
 
     host.reset_environment().await?;
     let left = scene.count("SELECT count(*) FROM conversation")?;
-    report.holds("environment/reset", left == conversations, left);
+    let shown = host.conversation().await?;
+    report.holds(
+        "environment/reset",
+        left == 1 && shown == json!([]),
+        format!("{left} conversations, {shown}"),
+    );
     let theme = scene.window.run("return document.documentElement.dataset.theme").await?;
     report.holds("environment/theme-is-back", theme == "light", &theme);
 

@@ -112,6 +112,8 @@ class Driven implements HostTest {
     for (const id of this.#made) await this.store.rpc("delete_conversation", { conversation_id: id });
     await until("they are gone", () => [...this.#made].every((id) => !this.store.state?.conversations.some((it) => it.id === id)));
     this.#made.clear();
+    // The window is never without a conversation.
+    await until("another conversation is open", () => this.store.conversation);
     for (const notice of this.store.localNotices) this.store.dismiss(notice.id);
   }
 
