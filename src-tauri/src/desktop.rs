@@ -11,6 +11,8 @@ mod egress;
 mod failure;
 mod ipc;
 mod schemes;
+#[cfg(feature = "host-test")]
+mod test_key;
 mod window;
 
 use std::{sync::Arc, time::Duration};
@@ -38,6 +40,8 @@ pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyh
         .setup({
             let (host, ending) = (Arc::clone(&host), Arc::clone(&ending));
             move |app| {
+                #[cfg(feature = "host-test")]
+                test_key::write_down(app)?;
                 window::open(app, &host, &ending, proxy)?;
                 window::end_on_signal(app.handle().clone(), host, ending);
                 Ok(())

@@ -72,7 +72,18 @@ impl Window {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_with(options: Options) -> anyhow::Result<Self> {
-        let binary = binary()?;
+        Self::open_program(&binary()?, options).await
+    }
+
+    /// Opens the test build, whose page can be driven as a host under test ([`crate::host_interface`]).
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_test_build(options: Options) -> anyhow::Result<Self> {
+        Self::open_program(&test_build()?, options).await
+    }
+
+    async fn open_program(binary: &Path, options: Options) -> anyhow::Result<Self> {
         let temporary = match options.data_dir {
             None => Some(TempDir::new()?),
             Some(_) => None,
@@ -86,7 +97,7 @@ impl Window {
         let mut environment = options.env;
         environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
         let driver = Driver::start(&display, &environment).await?;
-        let client = connect(&driver, &binary).await?;
+        let client = connect(&driver, binary).await?;
         let window = Self { client, data_dir, _driver: driver, _display: display, _temporary: temporary };
         window
             .until("the page has loaded", async || {
@@ -262,8 +273,19 @@ fn root() -> PathBuf {
 /// # Errors
 /// When it is not there: the message says how to build it.
 pub fn binary() -> anyhow::Result<PathBuf> {
-    let path = env::var_os("USHER_DESKTOP_BIN")
-        .map_or_else(|| root().join("target/desktop/debug/usher"), PathBuf::from);
+    built("USHER_DESKTOP_BIN", "target/desktop/debug/usher")
+}
+
+/// The application as it is built for tests alone; its page lies beside it in the folder `page`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn test_build() -> anyhow::Result<PathBuf> {
+    built("USHER_TEST_BUILD", "target/desktop/test/usher")
+}
+
+fn built(variable: &str, usual: &str) -> anyhow::Result<PathBuf> {
+    let path = env::var_os(variable).map_or_else(|| root().join(usual), PathBuf::from);
     if path.is_file() {
         return Ok(path);
     }

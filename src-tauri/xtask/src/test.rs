@@ -102,17 +102,20 @@ fn page(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
 
 fn window(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     ensure_window_tools(yes)?;
+    let test_build = desktop::build_for_tests(yes)?;
     let binary = desktop::build(yes)?;
     let limit = limit("window", 60);
-    // The code that knows the window is compiled only with it, so its lints and unit tests run here.
-    let with_window = ["--package", "usher", "--lib", "--features", "desktop", "--target-dir"];
-    let folder = desktop::folder();
-    let mut clippy = cargo();
-    clippy.args(["clippy", "--quiet"]).args(with_window).arg(&folder).args(["--", "--deny", "warnings"]);
+    // The code that knows the window is compiled only with it, so its lints and unit tests run here. The test build has all of the
+    // product and one file more.
+    let mut clippy = desktop::for_tests("clippy");
+    clippy.args(["--lib", "--quiet", "--", "--deny", "warnings"]);
     layer.check("cargo clippy (desktop)", run_within(&mut clippy, limit));
     let mut tests = cargo();
-    cargo_tests(layer, limit, tests.arg("test").args(with_window).arg(&folder).arg("desktop::"))?;
-    cargo_tests(layer, limit, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
+    tests.args(["test", "--package", "usher", "--lib", "--features", "desktop", "--target-dir"]);
+    cargo_tests(layer, limit, tests.arg(desktop::folder()).arg("desktop::"))?;
+    let mut driven = asked_for("window::");
+    driven.env("USHER_DESKTOP_BIN", binary).env("USHER_TEST_BUILD", test_build);
+    cargo_tests(layer, limit, &mut driven)
 }
 
 fn with_peers(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
