@@ -1,0 +1,90 @@
+//! The tables of `docs/app-compatibility.md`: a row for each View, and whether the committed rows are those that were seen.
+//!
+//! The last column is measured and differs from run to run; it is not compared. Deliberately absent: what the rows mean, which the
+//! document says in its own words.
+
+use std::fmt::Write as _;
+
+use usher_tests::tree;
+
+use super::App;
+
+const HEAD: &str = "| Server | Version | Starts | Shows | Asks | Put away | Initialised |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+
+/// What was seen of a View.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub(super) started: bool,
+    /// What was expected and did not come.
+    pub(super) missing: Vec<String>,
+    /// How it answered when it was put away.
+    pub(super) answer: Option<String>,
+    /// In milliseconds since it was opened.
+    pub(super) initialized: Option<u64>,
+}
+
+impl Row {
+    pub(super) fn line(&self, app: &App, version: &str) -> String {
+        let App { server, .. } = app;
+        if !self.started {
+            let why = app.needs.as_deref().unwrap_or("nobody knows why");
+            return format!("| {server} | {version} | no: {why} |  |  |  |  |");
+        }
+        let shown = |it: &&String| !self.missing.contains(&format!("\"{it}\""));
+        let words: Vec<&str> = app.words.iter().filter(shown).map(String::as_str).collect();
+        let asked = app.asks.iter().filter(|it| !self.missing.contains(it)).cloned();
+        let failed = app.fails.iter().map(|it| format!("{it}, refused"));
+        let asks: Vec<String> =
+            asked.chain(failed.filter(|it| !self.missing.contains(it))).map(|it| format!("`{it}`")).collect();
+        let away = self.answer.as_deref().map_or("no answer".to_owned(), |it| match it {
+            "result" => "answered".to_owned(),
+            code => format!("answered {code}"),
+        });
+        let seconds =
+            self.initialized.map_or_else(String::new, |it| format!("{}.{} s", it / 1000, it % 1000 / 100));
+        format!(
+            "| {server} | {version} | yes | {} | {} | {away} | {seconds} |",
+            words.join(", "),
+            asks.join(", ")
+        )
+    }
+}
+
+/// A row without what is measured.
+fn stable(line: &str) -> &str {
+    line.trim_end().trim_end_matches('|').rsplit_once('|').map_or(line, |it| it.0)
+}
+
+/// Compares the rows of a generation with the document, or writes them into it when `UPDATE_EXPECT` is set. Gives the differences.
+pub(super) fn compare(generation: &str, rows: &[String]) -> anyhow::Result<Vec<String>> {
+    let path = tree::root().join("docs/app-compatibility.md");
+    let document = std::fs::read_to_string(&path)?;
+    let (begin, end) =
+        (format!("<!-- apps {generation}: begin -->"), format!("<!-- apps {generation}: end -->"));
+    let around =
+        document.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?)));
+    let Some((before, (committed, after))) = around else {
+        anyhow::bail!("docs/app-compatibility.md has no place for {generation}")
+    };
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let mut text = format!("{before}{begin}\n\n{HEAD}");
+        for row in rows {
+            writeln!(text, "{row}")?;
+        }
+        write!(text, "\n{end}{after}")?;
+        std::fs::write(path, text)?;
+        return Ok(Vec::new());
+    }
+    let committed: Vec<&str> = committed.lines().filter(|it| it.starts_with("| ")).skip(2).collect();
+    let differ = |a: &[&str], b: &[&str], what: &str| -> Vec<String> {
+        let other: Vec<&str> = b.iter().map(|it| stable(it)).collect();
+        a.iter()
+            .filter(|it| !other.contains(&stable(it)))
+            .map(|it| format!("docs/app-compatibility.md, {what}: {it}"))
+            .collect()
+    };
+    let seen: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let mut found = differ(&committed, &seen, "not seen any more");
+    found.extend(differ(&seen, &committed, "seen, and not in it; UPDATE_EXPECT=1 writes it anew"));
+    Ok(found)
+}
