@@ -3,11 +3,11 @@
 //! The last column is measured and differs from run to run; it is not compared. Deliberately absent: what the rows mean, which the
 //! document says in its own words.
 
-use std::fmt::Write as _;
-
 use usher_tests::tree;
 
 use super::App;
+
+const DOCUMENT: &str = "docs/app-compatibility.md";
 
 const HEAD: &str = "| Server | Version | Starts | Shows | Asks | Put away | Initialised |\n| --- | --- | --- | --- | --- | --- | --- |\n";
 
@@ -57,34 +57,22 @@ fn stable(line: &str) -> &str {
 
 /// Compares the rows of a generation with the document, or writes them into it when `UPDATE_EXPECT` is set. Gives the differences.
 pub(super) fn compare(generation: &str, rows: &[String]) -> anyhow::Result<Vec<String>> {
-    let path = tree::root().join("docs/app-compatibility.md");
-    let document = std::fs::read_to_string(&path)?;
-    let (begin, end) =
-        (format!("<!-- apps {generation}: begin -->"), format!("<!-- apps {generation}: end -->"));
-    let around =
-        document.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?)));
-    let Some((before, (committed, after))) = around else {
-        anyhow::bail!("docs/app-compatibility.md has no place for {generation}")
-    };
+    let mark = format!("apps {generation}");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let mut text = format!("{before}{begin}\n\n{HEAD}");
-        for row in rows {
-            writeln!(text, "{row}")?;
-        }
-        write!(text, "\n{end}{after}")?;
-        std::fs::write(path, text)?;
+        tree::write_between(DOCUMENT, &mark, &format!("{HEAD}{}", rows.join("\n")))?;
         return Ok(Vec::new());
     }
+    let committed = tree::between(DOCUMENT, &mark)?;
     let committed: Vec<&str> = committed.lines().filter(|it| it.starts_with("| ")).skip(2).collect();
-    let differ = |a: &[&str], b: &[&str], what: &str| -> Vec<String> {
-        let other: Vec<&str> = b.iter().map(|it| stable(it)).collect();
-        a.iter()
-            .filter(|it| !other.contains(&stable(it)))
-            .map(|it| format!("docs/app-compatibility.md, {what}: {it}"))
-            .collect()
-    };
     let seen: Vec<&str> = rows.iter().map(String::as_str).collect();
-    let mut found = differ(&committed, &seen, "not seen any more");
-    found.extend(differ(&seen, &committed, "seen, and not in it; UPDATE_EXPECT=1 writes it anew"));
+    let mut found = only_in(&committed, &seen, "not seen any more");
+    found.extend(only_in(&seen, &committed, "seen, and not in it; UPDATE_EXPECT=1 writes it anew"));
     Ok(found)
+}
+
+/// The rows that others do not have, but for what is measured.
+fn only_in(rows: &[&str], others: &[&str], what: &str) -> Vec<String> {
+    let others: Vec<&str> = others.iter().map(|it| stable(it)).collect();
+    let own = rows.iter().filter(|it| !others.contains(&stable(it)));
+    own.map(|it| format!("{DOCUMENT}, {what}: {it}")).collect()
 }

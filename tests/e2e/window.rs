@@ -8,6 +8,7 @@
 //! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
 //! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
+//! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 
@@ -15,6 +16,7 @@ mod audiences;
 mod consent;
 mod contract;
 mod hostile;
+mod many_views;
 mod prompts;
 mod screenshots;
 mod servers;

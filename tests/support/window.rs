@@ -53,7 +53,7 @@ pub struct Window {
     client: Client,
     data_dir: PathBuf,
     // Ended in this order: the application and its driver, its display, its data.
-    _driver: Driver,
+    driver: Driver,
     _display: Display,
     _temporary: Option<TempDir>,
 }
@@ -87,7 +87,7 @@ impl Window {
         environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
         let driver = Driver::start(&display, &environment).await?;
         let client = connect(&driver, &binary).await?;
-        let window = Self { client, data_dir, _driver: driver, _display: display, _temporary: temporary };
+        let window = Self { client, data_dir, driver, _display: display, _temporary: temporary };
         window
             .until("the page has loaded", async || {
                 Ok(window.run("return document.readyState").await? == "complete")
@@ -106,6 +106,14 @@ impl Window {
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// How much memory the application, its web view and their driver take, in bytes: the sum of their proportional shares.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn memory(&self) -> anyhow::Result<u64> {
+        self.driver.memory()
     }
 
     /// Runs a script in the current frame and gives what it returns.
