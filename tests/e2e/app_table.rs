@@ -5,7 +5,7 @@
 
 use usher_tests::tree;
 
-use super::App;
+use super::{App, DRAWING};
 
 const DOCUMENT: &str = "docs/app-compatibility.md";
 
@@ -31,7 +31,10 @@ impl Row {
             return format!("| {server} | {version} | no: {why} |  |  |  |  |");
         }
         let shown = |it: &&String| !self.missing.contains(&format!("\"{it}\""));
-        let words: Vec<&str> = app.words.iter().filter(shown).map(String::as_str).collect();
+        let mut words: Vec<&str> = app.words.iter().filter(shown).map(String::as_str).collect();
+        if app.draws && !self.missing.iter().any(|it| it == DRAWING) {
+            words.push(DRAWING);
+        }
         let asked = app.asks.iter().filter(|it| !self.missing.contains(it)).cloned();
         let failed = app.fails.iter().map(|it| format!("{it}, refused"));
         let asks: Vec<String> =

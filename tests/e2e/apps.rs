@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use fantoccini::Locator;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,7 +23,7 @@ use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
     stage::{Cast, Setting, Stage, add_servers},
     tree,
-    window::{Options, Window},
+    window::{Options, Window, colours},
 };
 
 use self::app_table::Row;
@@ -34,6 +35,12 @@ const START: Duration = Duration::from_secs(180);
 
 /// How long a View has for one thing that it must do. It is said to be late after eight seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A View that draws has at least so many colours: more than its border, a backdrop and one spinner.
+const COLOURS: usize = 12;
+
+/// How it is said that a View draws.
+const DRAWING: &str = "a drawing";
 
 /// The conversation with one server whose tool has a View.
 #[derive(Debug, Clone, Deserialize)]
@@ -59,6 +66,9 @@ struct App {
     fails: Vec<String>,
     /// What stands in the View.
     words: Vec<String>,
+    /// It draws instead, or as well.
+    #[serde(default)]
+    draws: bool,
     /// What it loads before it says anything, and cannot without a network.
     needs: Option<String>,
 }
@@ -320,7 +330,16 @@ impl Scene {
         })
         .await?;
         missing.extend(open);
+        if app.draws && !self.wait(PATIENCE, async || self.is_drawn().await).await? {
+            missing.push(DRAWING.to_owned());
+        }
         Ok(missing)
+    }
+
+    /// Whether the View is more than a plain area.
+    async fn is_drawn(&self) -> anyhow::Result<bool> {
+        let picture = self.window.client().find(Locator::Css(FRAME)).await?.screenshot().await?;
+        Ok(colours(&picture, COLOURS)? == COLOURS)
     }
 
     /// Takes a picture, where pictures are wanted.
