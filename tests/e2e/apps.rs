@@ -209,8 +209,20 @@ impl Scene {
         }
     }
 
+    /// Looks at something. The driver now and then loses its connection to the web view's own driver, so it is asked again.
+    async fn look<T>(&self, look: impl AsyncFn() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        for _ in 0..2 {
+            if let Ok(seen) = look().await {
+                return Ok(seen);
+            }
+            // It may have lost it in the middle of a frame.
+            self.window.client().clone().enter_frame(None).await.ok();
+        }
+        look().await
+    }
+
     async fn crossed(&self) -> anyhow::Result<Crossed> {
-        let text = self.window.run(CROSSED).await?;
+        let text = self.look(async || self.window.run(CROSSED).await).await?;
         Ok(serde_json::from_str(text.as_str().context("what crossed")?)?)
     }
 
@@ -218,13 +230,22 @@ impl Scene {
     async fn call(&self, app: &App) -> anyhow::Result<()> {
         let window = &self.window;
         window.run("Object.assign(window.crossed, { said: [], log: [] })").await?;
-        window
-            .until("the composer takes the message", async || {
-                let composer = window.element("[data-testid=composer-input]").await?;
-                Ok(composer.send_keys(&app.server).await.is_ok())
-            })
-            .await?;
-        window.click("[data-testid=composer-send]").await?;
+        let typed = async || {
+            let composer = window.client().find(Locator::Css("[data-testid=composer-input]")).await?;
+            composer.clear().await?;
+            Ok(composer.send_keys(&app.server).await?)
+        };
+        self.look(typed).await?;
+        self.look(async || {
+            window
+                .client()
+                .find(Locator::Css("[data-testid=composer-send]"))
+                .await?
+                .click()
+                .await
+                .map_err(Into::into)
+        })
+        .await?;
         window.element(FRAME).await.with_context(|| format!("the View of {} is not opened", app.server))?;
         Ok(())
     }
@@ -232,7 +253,7 @@ impl Scene {
     /// What stands in the View.
     async fn text(&self) -> anyhow::Result<String> {
         let text = "return document.body?.innerText ?? ''";
-        let text = self.window.in_view(FRAME, self.window.run(text)).await?;
+        let text = self.look(async || self.window.in_view(FRAME, self.window.run(text)).await).await?;
         Ok(text.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
@@ -246,16 +267,22 @@ impl Scene {
 
     /// Agrees to what a View asks the user, if it asks.
     async fn agree(&self) -> anyhow::Result<()> {
-        self.window.run("document.querySelector('[data-testid=view-consent-view]')?.click()").await.map(drop)
+        let agree = "document.querySelector('[data-testid=view-consent-view]')?.click()";
+        self.look(async || self.window.run(agree).await.map(drop)).await
     }
 
     /// Stops the View and waits until it is gone.
     async fn stop(&self) -> anyhow::Result<()> {
-        self.window.click("section.view button[aria-label='Stop the View']").await?;
-        let gone = "return document.querySelector('[data-testid=view-frame]') === null";
-        self.window.until("the View is gone", async || Ok(self.window.run(gone).await? == true)).await?;
-        let ended = "return document.querySelector('[data-testid=composer-stop]') === null";
-        self.window.until("the turn has ended", async || Ok(self.window.run(ended).await? == true)).await
+        let stop = "document.querySelector(\"section.view button[aria-label='Stop the View']:enabled\")?.click(); \
+                    return document.querySelector('[data-testid=view-frame]') === null";
+        let idle = "return document.querySelector('[data-testid=composer-stop]') === null";
+        for (script, what) in [(stop, "the View is gone"), (idle, "the turn has ended")] {
+            let came = self.wait(PATIENCE, async || {
+                self.look(async || Ok(self.window.run(script).await? == true)).await
+            });
+            anyhow::ensure!(came.await?, "waited in vain until {what}");
+        }
+        Ok(())
     }
 
     /// Plays one App from its call to its end. What was wrong is added to the failures.
@@ -307,7 +334,7 @@ impl Scene {
     /// What the window says of a View that does not start.
     async fn late(&self) -> anyhow::Result<Option<String>> {
         let late = "return document.querySelector('[data-testid=view-late]')?.textContent ?? null";
-        Ok(self.window.run(late).await?.as_str().map(str::to_owned))
+        Ok(self.look(async || self.window.run(late).await).await?.as_str().map(str::to_owned))
     }
 
     /// Presses what is to be pressed, and waits until the View shows and asks everything. Gives what it does not.
@@ -338,8 +365,8 @@ impl Scene {
 
     /// Whether the View is more than a plain area.
     async fn is_drawn(&self) -> anyhow::Result<bool> {
-        let picture = self.window.client().find(Locator::Css(FRAME)).await?.screenshot().await?;
-        Ok(colours(&picture, COLOURS)? == COLOURS)
+        let picture = async || Ok(self.window.client().find(Locator::Css(FRAME)).await?.screenshot().await?);
+        Ok(colours(&self.look(picture).await?, COLOURS)? == COLOURS)
     }
 
     /// Takes a picture, where pictures are wanted.

@@ -115,8 +115,11 @@ async fn of_twenty_views_those_out_of_sight_rest_and_come_back() -> anyhow::Resu
         .until("only some still run", async || Ok(scene.count(FRAMES).await? <= MOST_RUNNING))
         .await?;
     figures.push(("those out of sight are at rest", scene.window.memory()?, scene.count(FRAMES).await?));
-    let resting =
-        scene.count("return document.querySelectorAll('[data-testid=view-placeholder]').length").await?;
+    let resting = scene
+        .count(
+            "return document.querySelectorAll('[data-testid=view-placeholder][data-phase=resting]').length",
+        )
+        .await?;
     assert_eq!(resting + scene.count(FRAMES).await?, 20, "a View is neither running nor at rest");
     assert!(tall.abs_diff(scene.count(height).await?) <= 4, "the conversation moved under the reader");
     scene.window.screenshot("many-views-at-rest").await?;

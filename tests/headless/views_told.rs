@@ -97,7 +97,8 @@ async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_ow
 
 #[tokio::test]
 async fn a_reading_that_a_view_gives_up_is_cancelled_at_its_server() {
-    let script = legacy().answering("resources/read ui://a/b", DOCUMENT).silent("resources/read ui://a/never");
+    let script =
+        legacy().answering("resources/read ui://a/b", DOCUMENT).silent("resources/read ui://a/never");
     let scene = Scene::open(script).await;
     let view = scene.view().await;
     let (host, id) = (&scene.stage.host, request_id());
