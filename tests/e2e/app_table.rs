@@ -36,9 +36,12 @@ impl Row {
             words.push(DRAWING);
         }
         let asked = app.asks.iter().filter(|it| !self.missing.contains(it)).cloned();
+        let waits = app.waits.iter().map(|it| format!("{it}, which waits"));
         let failed = app.fails.iter().map(|it| format!("{it}, refused"));
-        let asks: Vec<String> =
-            asked.chain(failed.filter(|it| !self.missing.contains(it))).map(|it| format!("`{it}`")).collect();
+        let asks: Vec<String> = asked
+            .chain(waits.chain(failed).filter(|it| !self.missing.contains(it)))
+            .map(|it| format!("`{it}`"))
+            .collect();
         let away = self.answer.as_deref().map_or("no answer".to_owned(), |it| match it {
             "result" => "answered".to_owned(),
             code => format!("answered {code}"),

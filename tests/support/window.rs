@@ -238,6 +238,19 @@ impl Window {
         Ok(picture)
     }
 
+    /// A picture of one element, which is kept nowhere.
+    ///
+    /// # Errors
+    /// When there is no such element, or the driver takes none within its time.
+    pub async fn picture_of(&self, css: &str) -> anyhow::Result<Vec<u8>> {
+        let element = self.client().find(Locator::Css(css)).await?;
+        self.run(KEEP_PAINTING).await?;
+        match tokio::time::timeout(PATIENCE, element.screenshot()).await {
+            Ok(picture) => Ok(picture?),
+            Err(_) => bail!("the driver took no picture of {css}"),
+        }
+    }
+
     /// Ends the session, and with it the application: WebKitWebDriver kills it without asking.
     ///
     /// # Errors
