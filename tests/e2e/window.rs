@@ -10,6 +10,7 @@
 //! | `host_interface` | the test build, driven as a host under test: what a View finds, and what comes of its words |
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
 //! | `leaked_key` | a View that has the key of the page: no command runs, because it is not the only lock |
+//! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 //! | `test_build` | what is for tests alone is not in the product |
@@ -20,6 +21,7 @@ mod contract;
 mod host_interface;
 mod hostile;
 mod leaked_key;
+mod many_views;
 mod prompts;
 mod screenshots;
 mod servers;

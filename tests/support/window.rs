@@ -53,7 +53,7 @@ pub struct Window {
     client: Client,
     data_dir: PathBuf,
     // Ended in this order: the application and its driver, its display, its data.
-    _driver: Driver,
+    driver: Driver,
     _display: Display,
     _temporary: Option<TempDir>,
 }
@@ -98,7 +98,7 @@ impl Window {
         environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
         let driver = Driver::start(&display, &environment).await?;
         let client = connect(&driver, binary).await?;
-        let window = Self { client, data_dir, _driver: driver, _display: display, _temporary: temporary };
+        let window = Self { client, data_dir, driver, _display: display, _temporary: temporary };
         window
             .until("the page has loaded", async || {
                 Ok(window.run("return document.readyState").await? == "complete")
@@ -117,6 +117,14 @@ impl Window {
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// How much memory the application, its web view and their driver take, in bytes: the sum of their proportional shares.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn memory(&self) -> anyhow::Result<u64> {
+        self.driver.memory()
     }
 
     /// Runs a script in the current frame and gives what it returns.
@@ -239,6 +247,19 @@ impl Window {
         fs::create_dir_all(&folder)?;
         fs::write(folder.join(format!("{name}.png")), &picture)?;
         Ok(picture)
+    }
+
+    /// A picture of one element, which is kept nowhere.
+    ///
+    /// # Errors
+    /// When there is no such element, or the driver takes none within its time.
+    pub async fn picture_of(&self, css: &str) -> anyhow::Result<Vec<u8>> {
+        let element = self.client().find(Locator::Css(css)).await?;
+        self.run(KEEP_PAINTING).await?;
+        match tokio::time::timeout(PATIENCE, element.screenshot()).await {
+            Ok(picture) => Ok(picture?),
+            Err(_) => bail!("the driver took no picture of {css}"),
+        }
     }
 
     /// Ends the session, and with it the application: WebKitWebDriver kills it without asking.
