@@ -11,10 +11,12 @@
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
 //! | `leaked_key` | a View that has the key of the page: no command runs, because it is not the only lock |
 //! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
+//! | `access` | a View starts without what it declares, and has it once the user allows it |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 //! | `test_build` | what is for tests alone is not in the product |
 
+mod access;
 mod audiences;
 mod consent;
 mod contract;
