@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
+mod access;
 mod answers;
 mod asked;
 mod commands;

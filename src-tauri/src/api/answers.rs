@@ -11,14 +11,15 @@ use usher_host::{
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher, asked, server_form,
+    ApiError, Commands, Usher, access, asked, server_form,
     types::{
         ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
         ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
         FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
         LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
-        QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
+        QuestionAction, RefusedTarget, ResourceListView, SavedFile, SearchHitView, SelectionPreview,
+        ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
+        ViewAnswers, ViewLaunch, WireLine, WishView,
     },
     view,
 };
@@ -605,6 +606,8 @@ impl Commands for Usher {
             result_json: result.map(|it| it.get().to_owned()),
             cancelled,
             sandbox_capabilities_json: launch.capabilities.to_string(),
+            wishes: access::states(launch.wishes),
+            rejected: access::rejected(launch.rejected),
             server_name: launch.server_name,
         })
     }
@@ -633,6 +636,27 @@ impl Commands for Usher {
     async fn close_view(&self, view_id: String) -> Result<(), ApiError> {
         self.host.close_view(&view_id);
         Ok(())
+    }
+
+    async fn view_answers(&self, server_id: String) -> Result<ViewAnswers, ApiError> {
+        Ok(access::answers(self.host.view_access(&server_id)))
+    }
+
+    async fn set_view_access(
+        &self,
+        server_id: String,
+        wishes: Vec<WishView>,
+        allowed: bool,
+    ) -> Result<(), ApiError> {
+        Ok(self.host.set_view_access(&server_id, access::wishes_of(wishes), allowed).await?)
+    }
+
+    async fn forget_view_answers(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.forget_view_access(&server_id).await?)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<RefusedTarget>, ApiError> {
+        Ok(access::refused(self.host.refused_targets()))
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![expect(missing_docs, reason = "fields are named for what they are; what needs saying is said")]
 
+mod access;
 mod app_view;
 mod call;
 mod contract;
@@ -18,6 +19,9 @@ mod server;
 mod server_form;
 mod setting;
 
+pub use access::{
+    RefusedTarget, RejectedView, ViewAnswers, WishKindName, WishStateName, WishStateView, WishView,
+};
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,

@@ -11,13 +11,14 @@ use std::{
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::{
+    app_view::resource::Permissions,
     connection::{ConnectionOptions, Offers},
     conversation::{Host, HostError, HostEvent, HostOptions, Surroundings},
     store::{SecretPlace, StoreOptions},
 };
 
 use super::{
-    ApiError, BatchSink, WindowHost, asked,
+    ApiError, BatchSink, WindowHost, access, asked,
     serve::Served,
     types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
@@ -199,6 +200,7 @@ impl Board {
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
+            | UiEvent::ViewAccessChanged { .. }
             | UiEvent::ViewMessage { .. } => {}
         }
     }
@@ -276,6 +278,9 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
         }
+        HostEvent::ViewAccess { view_id, wishes, starts_again } => {
+            UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
+        }
     }
 }
 
@@ -340,6 +345,14 @@ impl WindowHost for Usher {
         let (Some(scheme), Some(host)) = (uri.scheme_str(), uri.host()) else { return false };
         let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
         self.host.is_frame_allowed(scheme, host, port)
+    }
+
+    fn granted_features(&self) -> Permissions {
+        self.host.granted_features()
+    }
+
+    fn gate(&self) -> Host {
+        self.host.clone()
     }
 
     fn web_data_dir(&self) -> PathBuf {

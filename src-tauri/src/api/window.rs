@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use usher_host::{app_view::resource::Permissions, conversation::Host};
+
 use super::{
     Commands,
     serve::Served,
@@ -28,6 +30,12 @@ pub trait WindowHost: Commands + Send + Sync + 'static {
     /// Whether a frame inside a live View may go to this address, because that View declared the origin in `frameDomains`.
     /// Asked only for addresses that are neither the window's nor a View's.
     fn is_navigation_allowed(&self, url: &str) -> bool;
+
+    /// The features that some live View was granted.
+    fn granted_features(&self) -> Permissions;
+
+    /// The host, which the proxy of the web view asks about each connection.
+    fn gate(&self) -> Host;
 
     /// Where the web view keeps what pages store, below the folder that the user knows.
     fn web_data_dir(&self) -> PathBuf;

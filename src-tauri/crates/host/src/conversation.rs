@@ -49,7 +49,7 @@ pub use servers::{
 pub use surroundings::{Open, Surroundings};
 pub use trust::ServerTrust;
 pub use turn::Preview;
-pub use views::{Launch, Outcome as ViewOutcome, ViewReply};
+pub use views::{Launch, Outcome as ViewOutcome, Tunnel, ViewAccess, ViewReply, WishState};
 
 use std::{
     collections::BTreeMap,
@@ -183,6 +183,7 @@ struct Inner {
     /// How often the server of a call asked the model during it.
     samples: Mutex<BTreeMap<String, u32>>,
     trust: Mutex<trust::Trust>,
+    access: views::grants::Access,
     fetched: Mutex<FetchedShelf>,
     subscriptions: Mutex<Subscriptions>,
 }
@@ -231,6 +232,7 @@ impl Host {
             questions: Mutex::default(),
             samples: Mutex::default(),
             trust: Mutex::new(trust::load(&store).await?),
+            access: views::grants::load(&store).await?,
             fetched: Mutex::default(),
             subscriptions: Mutex::default(),
             options,
@@ -301,6 +303,7 @@ impl Host {
         for conversation in &live {
             conversation.stop();
         }
+        self.close_views();
         self.stop_scripts();
         self.end_servers().await;
         for conversation in &live {

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use ts_rs::TS;
 
+use super::{RejectedView, WishStateView};
+
 /// A View that belongs to a call.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(export)]
@@ -40,6 +42,10 @@ pub struct ViewLaunch {
     pub cancelled: Option<String>,
     /// What was granted, as `hostCapabilities.sandbox`.
     pub sandbox_capabilities_json: String,
+    /// What the View wishes for beyond its own page, and how each wish stands.
+    pub wishes: Vec<WishStateView>,
+    /// The domains that it declares and that are never granted.
+    pub rejected: Vec<RejectedView>,
     pub server_name: String,
 }
 

@@ -75,8 +75,16 @@ pub struct LiveView {
     pub html: Arc<str>,
     /// The headers of its document.
     pub headers: Vec<(&'static str, String)>,
-    /// What it was granted.
+    /// The domains that it was granted, less those that were taken back since.
     pub csp: super::csp::GrantedCsp,
+    /// The features that it was granted, less those that were taken back since.
+    pub permissions: super::resource::Permissions,
+    /// The policy that it is served with.
+    pub mode: super::csp::Mode,
+    /// All that it wishes for and that may be allowed.
+    pub wishes: std::collections::BTreeSet<super::access::Wish>,
+    /// Whether the user was asked for it since it was opened.
+    pub asked: bool,
     /// Its rates.
     pub limiter: super::rate::Limiter,
 }
@@ -124,6 +132,11 @@ impl Registry {
     /// A View by its id, to count what it asks.
     pub fn get_mut(&mut self, view_id: &str) -> Option<&mut LiveView> {
         self.views.values_mut().find(|it| it.view_id == view_id)
+    }
+
+    /// The live Views, to take back what they were granted.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut LiveView> {
+        self.views.values_mut()
     }
 
     /// The live Views, in no meaningful order.
@@ -174,6 +187,10 @@ mod tests {
             html: format!("<p>{id}</p>").into(),
             headers: vec![("Content-Security-Policy", "default-src 'none'".to_owned())],
             csp: crate::app_view::csp::GrantedCsp::default(),
+            permissions: crate::app_view::resource::Permissions::default(),
+            mode: crate::app_view::csp::Mode::Strict,
+            wishes: std::collections::BTreeSet::new(),
+            asked: false,
             limiter: crate::app_view::rate::Limiter::default(),
         }
     }

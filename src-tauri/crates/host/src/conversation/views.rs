@@ -1,7 +1,7 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! and `doors` lets its words into the conversation.
+//! `doors` lets its words into the conversation, `grants` knows what the user lets Views have, and `passage` their way to the network.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,18 +14,24 @@ use usher_protocol::{RawJson, jsonrpc::ErrorObject};
 
 use super::{CallRecord, Host, HostError, live::Live, lock};
 use crate::app_view::{
-    csp::{self, SANDBOX},
+    access::{self, Wish},
+    csp::{self, Mode, RejectedSource, SANDBOX},
+    egress::{Refusals, Target},
     projection,
     rate::Limiter,
     registry::{HostLabel, LiveView, Registry, Served},
-    resource::Permissions,
+    resource::ViewResource,
 };
 
 mod documents;
 mod doors;
+pub(super) mod grants;
+mod passage;
 mod requests;
 mod told;
 
+pub use grants::{ViewAccess, WishState};
+pub use passage::Tunnel;
 pub use told::Outcome;
 
 /// Which pages may embed a View: the application's own.
@@ -46,6 +52,12 @@ pub(super) struct Views {
     newest: BTreeMap<String, u32>,
     /// What was given up before it came.
     given_up: BTreeSet<(String, u32)>,
+    /// The servers for whose Views the user is being asked.
+    asking: BTreeSet<String>,
+    /// The tunnels that are open, and what ends each.
+    tunnels: BTreeMap<u64, (Target, CancellationToken)>,
+    newest_tunnel: u64,
+    refusals: Refusals,
 }
 
 impl Views {
@@ -56,6 +68,7 @@ impl Views {
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
+        self.end_tunnels();
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {
@@ -88,6 +101,10 @@ pub struct Launch {
     pub outcome: Option<Outcome>,
     /// `hostCapabilities.sandbox`.
     pub capabilities: Value,
+    /// What it wishes for beyond its own page, and how each wish stands.
+    pub wishes: Vec<(Wish, WishState)>,
+    /// The domains that it declares and that are never granted.
+    pub rejected: Vec<RejectedSource>,
     /// The server's name.
     pub server_name: String,
 }
@@ -111,9 +128,6 @@ pub enum ViewReply {
     Error(ErrorObject),
 }
 
-/// The window's web view has a proxy that refuses everything; a version that lets granted domains through changes this with it.
-const EGRESS: csp::Egress = csp::Egress::Refused;
-
 impl Host {
     /// Prepares the View of a call: reads its document (from the record, if it was read before), and gives it an origin of its own.
     ///
@@ -124,58 +138,72 @@ impl Host {
         let view = call.view.clone().ok_or_else(|| HostError::unknown("View"))?;
         let tool = self.tool_of(&call).await?;
         let document = self.document(&live, &call, &view).await?;
-        let (granted, rejected) = csp::grant(&document.meta.csp);
-        for entry in &rejected {
-            tracing::warn!(
-                list = entry.list,
-                entry = entry.entry,
-                "a domain that a View declares was not granted"
-            );
-        }
-        // Cameras and the like need the user's consent, which a later version asks for; until then none is granted.
-        let permissions = Permissions::default();
         let label = HostLabel::new(random_label());
-        let view_id = self.new_id();
-        let windows = cfg!(windows);
-        let live_view = LiveView {
-            view_id: view_id.clone(),
-            server_id: call.server_id.clone(),
-            conversation_id: live.id.clone(),
-            call_id: call.id.clone(),
-            html: Arc::from(document.html.as_str()),
-            headers: granted.response_headers(permissions, FRAME_ANCESTORS),
-            csp: granted.clone(),
-            limiter: Limiter::default(),
-        };
-        {
-            let mut views = lock(&self.0.views);
-            if views.registry.all().count() >= MOST_OPEN {
-                return Err(HostError::new(
-                    format!("{MOST_OPEN} Views are open, and more would slow the window down."),
-                    "The result is kept.",
-                    "Stop one of them and open this one again.",
-                ));
-            }
-            let opened = views.registry.open(label, live_view);
-            opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
-            views.ends.insert(view_id.clone(), CancellationToken::new());
+        let (view, wishes, rejected) = self.register(label, &live.id, &call, &document)?;
+        if wishes.iter().any(|it| it.1 == WishState::Open) {
+            self.ask_for_views(&call.server_id, &call.server_name);
         }
         let (projected, _) = projection::tool(&tool);
+        let windows = cfg!(windows);
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
         let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
         Ok(Launch {
-            view_id,
+            view_id: view.view_id,
             url: label.url(windows),
             origin: label.origin(windows),
             sandbox: SANDBOX,
-            allow: csp::allow_attribute(permissions),
+            allow: csp::allow_attribute(view.permissions),
             prefers_border: document.meta.prefers_border.unwrap_or(true),
             tool: projected,
             input: told::input(&call.arguments),
             outcome: self.outcome_for_view(&call).await,
-            capabilities: granted.capabilities(permissions, EGRESS),
+            capabilities: view.csp.capabilities(view.permissions),
+            wishes,
+            rejected,
             server_name: call.server_name.clone(),
         })
+    }
+
+    /// Makes a document an open View with an origin of its own, with what it is granted of what it wishes for.
+    fn register(
+        &self,
+        label: HostLabel,
+        conversation_id: &str,
+        call: &CallRecord,
+        document: &ViewResource,
+    ) -> Result<(LiveView, Vec<(Wish, WishState)>, Vec<RejectedSource>), HostError> {
+        let (grantable, rejected) = csp::grant(&document.meta.csp);
+        let mut views = lock(&self.0.views);
+        // Read while the Views are locked: what is taken back from now on finds this one among them.
+        let known = self.view_access(&call.server_id);
+        let (csp, permissions) = access::within(&grantable, document.meta.permissions, &known.allowed);
+        let mode = Mode::Strict;
+        let view = LiveView {
+            view_id: self.new_id(),
+            server_id: call.server_id.clone(),
+            conversation_id: conversation_id.to_owned(),
+            call_id: call.id.clone(),
+            html: Arc::from(document.html.as_str()),
+            headers: csp.response_headers(mode, permissions, FRAME_ANCESTORS),
+            wishes: access::wishes(&grantable, document.meta.permissions),
+            csp,
+            permissions,
+            mode,
+            asked: false,
+            limiter: Limiter::default(),
+        };
+        if views.registry.all().count() >= MOST_OPEN {
+            return Err(HostError::new(
+                format!("{MOST_OPEN} Views are open, and more would slow the window down."),
+                "The result is kept.",
+                "Stop one of them and open this one again.",
+            ));
+        }
+        let opened = views.registry.open(label, view.clone());
+        opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
+        views.ends.insert(view.view_id.clone(), CancellationToken::new());
+        let wishes = grants::wish_states(&view, &known);
+        Ok((view, wishes, rejected))
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
