@@ -8,9 +8,11 @@
 //! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
 //! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
+//! | `access` | a View starts without what it declares, and has it once the user allows it |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 
+mod access;
 mod audiences;
 mod consent;
 mod contract;

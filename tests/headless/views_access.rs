@@ -70,12 +70,8 @@ impl Scene {
 
     /// Calls the tool and gives the call.
     async fn call(&self) -> String {
-        let host = &self.stage.host;
-        let before: BTreeSet<String> =
-            self.stage.opened(&self.conversation).await.calls.into_keys().collect();
-        within(host.call_tool(&self.conversation, SERVER, "show", "{}")).await.unwrap();
-        let after = self.stage.opened(&self.conversation).await.calls.into_keys();
-        after.into_iter().find(|it| !before.contains(it)).unwrap()
+        let called = within(self.stage.host.call_tool(&self.conversation, SERVER, "show", "{}")).await;
+        called.unwrap().record.id
     }
 
     async fn view(&self, call: &str) -> Launch {

@@ -186,6 +186,10 @@ export class Store {
       await this.rpc("close_view", { view_id: viewId });
     } finally {
       this.#unheard.delete(viewId);
+      if (this.state !== null && viewId in this.state.access) {
+        const { [viewId]: _gone, ...access } = this.state.access;
+        this.state = { ...this.state, access };
+      }
     }
   }
 
@@ -218,8 +222,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      const news = this.state?.news ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, news, open: kept };
+      const { news = {}, access = {} } = this.state ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, access, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;

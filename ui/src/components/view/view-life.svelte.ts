@@ -9,6 +9,7 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
+import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Question, Seat } from "./consent";
 import { HeightKeeper } from "./height";
@@ -72,6 +73,8 @@ export class ViewLife {
   width = $state(0);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
+  /** What the View's policy stopped. */
+  blocked = $state.raw<readonly Blocked[]>([]);
   /** What the View asks the user now. */
   question = $state.raw<Question | null>(null);
   /** The launch alone, which stays the same while the phase goes on. */
@@ -178,6 +181,9 @@ export class ViewLife {
     const log = new BridgeLog(now, () => {
       if (this.opening?.log === log) this.entries = log.list();
     });
+    const blocked = new BlockedList((all) => {
+      if (this.opening?.log === log) this.blocked = all;
+    });
     const seat = doors.seat((next) => (this.question = next));
     const heights = new HeightKeeper(FIRST_HEIGHT, now);
     const session = new ViewSession(launch, doors.context(launch, this.width), {
@@ -190,6 +196,7 @@ export class ViewLife {
       version: doors.version(),
       oninitialized: () => this.started("yes"),
       onsize: (reported) => (this.height = heights.next(reported)),
+      onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
@@ -201,6 +208,7 @@ export class ViewLife {
     };
     this.opening = { launch, session, frame, log, seat, end };
     this.entries = [];
+    this.blocked = [];
     await session.connect(frame.contentWindow);
     // Only now: a View that is quicker than the bridge would speak to nobody.
     frame.src = launch.url;

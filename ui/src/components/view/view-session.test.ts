@@ -21,6 +21,8 @@ const LAUNCH: ViewLaunch = {
   result_json: '{"content":[],"structuredContent":{"n":1}}',
   cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
+  wishes: [],
+  rejected: [],
   server_name: "Sample",
 };
 
@@ -37,6 +39,7 @@ class ByHand {
   );
   initialized = 0;
   heights: Array<number | undefined> = [];
+  readonly blocked: Array<[string, string]> = [];
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly questions: Question[] = [];
   readonly opened: string[] = [];
@@ -70,6 +73,7 @@ class ByHand {
       version: "1",
       oninitialized: () => (this.initialized += 1),
       onsize: (height) => this.heights.push(height),
+      onblocked: (directive, uri) => this.blocked.push([directive, uri]),
       onleave: () => undefined,
     });
   }
@@ -109,6 +113,17 @@ const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
 
 describe("the order of a View's first messages", () => {
+  it("takes what the frame says of its policy for that alone, from its own frame only", async () => {
+    const view = await new ByHand().connect();
+    const said = { usher: "blocked", directive: "connect-src", uri: "https://a.example/x" };
+    await view.send(said);
+    await view.send(said, { origin: "https://evil.example" });
+    await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
+    expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
+    expect([view.asked, view.got]).toEqual([[], []]);
+    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+  });
+
   it("says nothing before initialized, then the input, then the result", async () => {
     const view = await new ByHand().connect();
     await settle();

@@ -35,6 +35,8 @@ export interface SessionDoors {
   version: string;
   oninitialized: () => void;
   onsize: (height: number | undefined) => void;
+  /** The View's policy stopped a request, as its frame says. */
+  onblocked: (directive: string, uri: string) => void;
   /** The View asks to be closed. */
   onleave: () => void;
 }
@@ -81,11 +83,11 @@ export class ViewSession {
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    const { page, log, now } = this.doors;
+    const { page, log, now, onblocked } = this.doors;
     const onhandshake = (): void => {
       this.initialized = false;
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked));
   }
 
   /** The tool's result, as JSON text of its parameters. */

@@ -158,7 +158,9 @@ impl Host {
                     // Its page may load itself again.
                     view.headers = view.csp.response_headers(view.mode, view.permissions, FRAME_ANCESTORS);
                 }
-                told.push((view.view_id.clone(), wish_states(view, &access)));
+                if !view.wishes.is_empty() {
+                    told.push((view.view_id.clone(), wish_states(view, &access)));
+                }
             }
             views.end_tunnels();
         }
