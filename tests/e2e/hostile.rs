@@ -192,6 +192,8 @@ async fn nothing_of_a_view_reaches_another_address() -> anyhow::Result<()> {
         ("socket", "threw SecurityError"),
         ("image", "refused"),
         ("script", "refused"),
+        ("proxyFetch", "threw TypeError"),
+        ("proxyImage", "refused"),
         ("base", "stayed"),
         ("rtc", "undefined"),
     ] {

@@ -215,7 +215,17 @@ impl Window {
         inside: impl Future<Output = anyhow::Result<T>>,
     ) -> anyhow::Result<T> {
         self.element(css).await?.enter_frame().await.with_context(|| format!("entering the frame {css}"))?;
-        let result = inside.await;
+        // The View stands in the frame of a page of its own origin.
+        let within = self.element("iframe").await;
+        let result = match within {
+            Ok(frame) => {
+                frame.enter_frame().await.with_context(|| format!("entering the View in {css}"))?;
+                let result = inside.await;
+                self.client().enter_parent_frame().await?;
+                result
+            }
+            Err(error) => Err(error),
+        };
         self.client().enter_parent_frame().await?;
         result
     }

@@ -330,8 +330,8 @@ impl WindowHost for Usher {
         Some(Served::media(&media.mime, bytes))
     }
 
-    fn view_document(&self, host_label: &str) -> Option<Served> {
-        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), "/");
+    fn view_document(&self, host_label: &str, path: &str) -> Option<Served> {
+        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), path);
         let mut headers = http::HeaderMap::new();
         for (name, value) in &served.headers {
             headers.insert(*name, http::HeaderValue::from_str(value).ok()?);

@@ -24,8 +24,9 @@ pub trait WindowHost: Commands + Send + Sync + 'static {
     /// The bytes of one part of an output, whole; ranges are cut by [`super::serve`].
     fn media(&self, handle: &str, index: u32) -> impl Future<Output = Option<Served>> + Send;
 
-    /// The document of a live View, by the random label that is its host name. It brings its own content security policy.
-    fn view_document(&self, host_label: &str) -> Option<Served>;
+    /// The document of a live View or the page around it, by the random label that is its host name and by the path. Each brings its own
+    /// content security policy.
+    fn view_document(&self, host_label: &str, path: &str) -> Option<Served>;
 
     /// Whether a frame inside a live View may go to this address, because that View declared the origin in `frameDomains`.
     /// Asked only for addresses that are neither the window's nor a View's.

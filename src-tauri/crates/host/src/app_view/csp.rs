@@ -19,6 +19,9 @@ use super::{
 /// The frame's `sandbox` tokens. The origin is the View's own, so that `allow-same-origin` gives it storage and nothing else.
 pub const SANDBOX: &str = "allow-scripts allow-same-origin allow-forms";
 
+/// The origins of the window.
+pub(super) const FRAME_ANCESTORS: &str = "tauri: http://tauri.localhost https://tauri.localhost";
+
 /// How many entries of one list are granted.
 const MAX_ENTRIES: usize = 64;
 
@@ -238,11 +241,11 @@ const LOCAL_ENDINGS: [&str; 8] =
     ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"];
 
 impl GrantedCsp {
-    /// The value of `Content-Security-Policy`. `frame_ancestors` are the origins of the window, from the host itself.
+    /// The value of `Content-Security-Policy`.
     ///
     /// Wider than the specification's formula in `'unsafe-eval'`, `blob:` and `data:`, as the reference host is: official Views need
     /// them, and they name no domain. Narrower in `connect-src`, which has no `'self'`: there is nothing to connect to.
-    pub fn header(&self, mode: Mode, frame_ancestors: &str) -> String {
+    pub fn header(&self, mode: Mode) -> String {
         let resource = join(&self.resource);
         let (worker, connect) = match mode {
             Mode::Strict => (String::new(), or_none(&self.connect)),
@@ -265,26 +268,14 @@ impl GrantedCsp {
             "object-src 'none'".to_owned(),
             format!("base-uri{base}"),
             "form-action 'none'".to_owned(),
-            format!("frame-ancestors {frame_ancestors}"),
+            format!("frame-ancestors 'self' {FRAME_ANCESTORS}"),
         ]
         .join("; ")
     }
 
     /// All headers of the View's document. There is no `Access-Control-Allow-Origin`: no other View may read it.
-    pub fn response_headers(
-        &self,
-        mode: Mode,
-        permissions: Permissions,
-        frame_ancestors: &str,
-    ) -> Vec<(&'static str, String)> {
-        vec![
-            ("Content-Security-Policy", self.header(mode, frame_ancestors)),
-            ("Content-Type", "text/html; charset=utf-8".to_owned()),
-            ("Permissions-Policy", permissions_policy(permissions)),
-            ("X-Content-Type-Options", "nosniff".to_owned()),
-            ("Referrer-Policy", "no-referrer".to_owned()),
-            ("Cache-Control", "no-store".to_owned()),
-        ]
+    pub fn response_headers(&self, mode: Mode, permissions: Permissions) -> Vec<(&'static str, String)> {
+        common_headers(self.header(mode), permissions)
     }
 
     /// `hostCapabilities.sandbox`: what was granted, which may be less than what was declared.
@@ -313,6 +304,18 @@ impl GrantedCsp {
         let all = [&self.connect, &self.resource, &self.frame].into_iter().flatten();
         all.into_iter().any(|it| it.covers_tunnel(host, port))
     }
+}
+
+/// The headers of a page of a View's origin, with its policy.
+pub(super) fn common_headers(policy: String, permissions: Permissions) -> Vec<(&'static str, String)> {
+    vec![
+        ("Content-Security-Policy", policy),
+        ("Content-Type", "text/html; charset=utf-8".to_owned()),
+        ("Permissions-Policy", permissions_policy(permissions)),
+        ("X-Content-Type-Options", "nosniff".to_owned()),
+        ("Referrer-Policy", "no-referrer".to_owned()),
+        ("Cache-Control", "no-store".to_owned()),
+    ]
 }
 
 /// The frame's `allow` attribute.

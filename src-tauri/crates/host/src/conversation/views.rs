@@ -34,9 +34,6 @@ pub use grants::{ViewAccess, WishState};
 pub use passage::Tunnel;
 pub use told::Outcome;
 
-/// Which pages may embed a View: the application's own.
-const FRAME_ANCESTORS: &str = "tauri: http://tauri.localhost https://tauri.localhost";
-
 /// How many Views may be open at once. Each is a page with scripts in the window's one web process.
 const MOST_OPEN: usize = 48;
 
@@ -184,7 +181,6 @@ impl Host {
             conversation_id: conversation_id.to_owned(),
             call_id: call.id.clone(),
             html: Arc::from(document.html.as_str()),
-            headers: csp.response_headers(mode, permissions, FRAME_ANCESTORS),
             wishes: access::wishes(&grantable, document.meta.permissions),
             csp,
             permissions,
@@ -214,7 +210,7 @@ impl Host {
         Ok((live, call))
     }
 
-    /// The document of an open View, for the scheme that serves it.
+    /// The document of an open View or the page around it, for the scheme that serves them.
     pub fn view_document(&self, method: &str, host: &str, path: &str) -> Served {
         lock(&self.0.views).registry.serve(method, host, path)
     }

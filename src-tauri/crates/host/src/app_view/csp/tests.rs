@@ -176,14 +176,10 @@ fn sockets_are_for_connections_only() {
 
 #[test]
 fn the_headers_of_a_view_without_wishes() {
-    let headers = GrantedCsp::default().response_headers(
-        Mode::Strict,
-        Permissions::default(),
-        "tauri: http://tauri.localhost",
-    );
+    let headers = GrantedCsp::default().response_headers(Mode::Strict, Permissions::default());
     let lines: Vec<String> = headers.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
     expect![[r#"
-        Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' blob: data:; font-src 'self' blob: data:; media-src 'self' blob: data:; connect-src 'none'; worker-src 'self' blob:; frame-src 'none'; child-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors tauri: http://tauri.localhost
+        Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' blob: data:; font-src 'self' blob: data:; media-src 'self' blob: data:; connect-src 'none'; worker-src 'self' blob:; frame-src 'none'; child-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'self' tauri: http://tauri.localhost https://tauri.localhost
         Content-Type: text/html; charset=utf-8
         Permissions-Policy: camera=(), microphone=(), geolocation=(), clipboard-write=(), accelerometer=(), ambient-light-sensor=(), bluetooth=(), browsing-topics=(), clipboard-read=(), display-capture=(), gamepad=(), gyroscope=(), hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), midi=(), otp-credentials=(), payment=(), publickey-credentials-create=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), storage-access=(), usb=(), web-share=(), window-management=(), xr-spatial-tracking=()
         X-Content-Type-Options: nosniff
@@ -218,8 +214,8 @@ fn the_policy_names_what_was_granted_and_nothing_else() {
         object-src 'none'
         base-uri https://cdn.example.com
         form-action 'none'
-        frame-ancestors tauri:"#]]
-    .assert_eq(&csp.header(Mode::Strict, "tauri:").replace("; ", "\n"));
+        frame-ancestors 'self' tauri: http://tauri.localhost https://tauri.localhost"#]]
+    .assert_eq(&csp.header(Mode::Strict).replace("; ", "\n"));
     let rejected: Vec<String> =
         rejected.iter().map(|it| format!("{} {}: {}", it.list, it.entry, it.why)).collect();
     expect![[r#"
@@ -241,7 +237,7 @@ fn a_relaxed_policy_adds_no_domain() {
     let connect = vec!["https://api.example.com".to_owned(), "http://127.0.0.1".to_owned()];
     let resource = vec!["cdn.example.com".to_owned()];
     let (csp, _) = grant(&DeclaredCsp { connect, resource, ..DeclaredCsp::default() });
-    let (strict, relaxed) = (csp.header(Mode::Strict, "tauri:"), csp.header(Mode::Relaxed, "tauri:"));
+    let (strict, relaxed) = (csp.header(Mode::Strict), csp.header(Mode::Relaxed));
     let others: Vec<&str> =
         relaxed.split("; ").filter(|it| !strict.split("; ").any(|old| old == *it)).collect();
     expect![[r#"

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{Asked, Host, HostError, HostEvent, NoticeLevel, lock, questions::Asker},
-    FRAME_ANCESTORS, Views,
+    Views,
 };
 use crate::{
     app_view::{
@@ -155,8 +155,6 @@ impl Host {
                 if view.mode == Mode::Strict {
                     (view.csp, view.permissions) =
                         access::within(&view.csp, view.permissions, &access.allowed);
-                    // Its page may load itself again.
-                    view.headers = view.csp.response_headers(view.mode, view.permissions, FRAME_ANCESTORS);
                 }
                 if !view.wishes.is_empty() {
                     told.push((view.view_id.clone(), wish_states(view, &access)));
