@@ -10,6 +10,7 @@
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
+//! | `unruly` | a View that floods, loops, allocates or takes the keyboard, and a page that is lost: the conversation goes on |
 
 mod audiences;
 mod consent;
@@ -20,3 +21,4 @@ mod screenshots;
 mod servers;
 mod stage;
 mod start;
+mod unruly;

@@ -40,6 +40,8 @@ export class FrameTransport implements Transport {
     now: () => number,
     /** The View begins its handshake with this answer, perhaps not for the first time. */
     private readonly onhandshake: () => void,
+    /** The View does nothing but flood. It is not heard any more. */
+    private readonly onflood: () => void,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
   }
@@ -71,6 +73,11 @@ export class FrameTransport implements Transport {
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
+      if (this.filter.isFlooded) {
+        this.page.removeEventListener("message", this.listen);
+        this.onflood();
+        return;
+      }
       this.refuse(event.data, verdict.why);
       return;
     }

@@ -37,6 +37,8 @@ export interface SessionDoors {
   onsize: (height: number | undefined) => void;
   /** The View asks to be closed. */
   onleave: () => void;
+  /** The View does nothing but flood. */
+  onflood: () => void;
 }
 
 const RESULT = "ui/notifications/tool-result";
@@ -85,7 +87,7 @@ export class ViewSession {
     const onhandshake = (): void => {
       this.initialized = false;
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, this.doors.onflood));
   }
 
   /** The tool's result, as JSON text of its parameters. */

@@ -1,7 +1,7 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! and `doors` lets its words into the conversation.
+//! `doors` lets its words into the conversation, and `stopped` keeps which Views ended with their page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,8 +24,10 @@ use crate::app_view::{
 mod documents;
 mod doors;
 mod requests;
+mod stopped;
 mod told;
 
+pub use stopped::PageLoss;
 pub use told::Outcome;
 
 /// Which pages may embed a View: the application's own.
@@ -38,21 +40,32 @@ const MOST_OPEN: usize = 48;
 #[derive(Default)]
 pub(super) struct Views {
     registry: Registry,
-    /// Ends what a View asked for, by the View's id.
-    ends: BTreeMap<String, CancellationToken>,
+    /// What belongs to an open View, by its id.
+    open: BTreeMap<String, Open>,
     /// Ends one request, by the View's id and the request's.
     requests: BTreeMap<(String, u32), CancellationToken>,
     /// The newest request of each View.
     newest: BTreeMap<String, u32>,
     /// What was given up before it came.
     given_up: BTreeSet<(String, u32)>,
+    /// Calls whose Views were ended from outside, and why, until they are started again.
+    stopped: BTreeMap<String, String>,
+}
+
+/// What belongs to an open View.
+#[derive(Default)]
+struct Open {
+    /// Ends what it asked for.
+    end: CancellationToken,
+    /// Held while the user is asked about a call of it: one question at a time.
+    asks: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Views {
     fn close(&mut self, view_id: &str) {
         self.registry.close(view_id);
-        if let Some(end) = self.ends.remove(view_id) {
-            end.cancel();
+        if let Some(open) = self.open.remove(view_id) {
+            open.end.cancel();
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
@@ -158,7 +171,8 @@ impl Host {
             }
             let opened = views.registry.open(label, live_view);
             opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
-            views.ends.insert(view_id.clone(), CancellationToken::new());
+            views.open.insert(view_id.clone(), Open::default());
+            views.stopped.remove(&call.id);
         }
         let (projected, _) = projection::tool(&tool);
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
@@ -189,6 +203,11 @@ impl Host {
     /// The document of an open View, for the scheme that serves it.
     pub fn view_document(&self, method: &str, host: &str, path: &str) -> Served {
         lock(&self.0.views).registry.serve(method, host, path)
+    }
+
+    /// Whether a host is that of an open View, so that a frame may go there.
+    pub fn is_view_open(&self, host: &str) -> bool {
+        lock(&self.0.views).registry.at(host).is_some()
     }
 
     /// Whether an open View may show a nested frame at an address.
