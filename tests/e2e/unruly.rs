@@ -328,10 +328,9 @@ async fn two_views_that_run_at_once_share_nothing_and_cannot_speak_for_each_othe
     assert_eq!(found, json!([0, "", 0]));
     tokio::time::sleep(Duration::from_millis(500)).await;
     // The one that was spoken to heard only what any page may say to any, and none was stopped by it.
-    let heard = scene
-        .window
-        .in_view(&frame(one), scene.window.run("return heard.filter((it) => typeof it === 'string')"));
-    assert_eq!(heard.await?, json!([]), "a channel reached over");
+    let said = "return heard.filter((it) => typeof it === 'string')";
+    let heard = scene.window.in_view(&frame(one), scene.window.run(said)).await?;
+    assert_eq!(heard, json!([]), "a channel reached over");
     scene.frames(2).await?;
     scene.window.close().await
 }
