@@ -17,7 +17,7 @@ mod window;
 
 pub use commands::{Command, Commands};
 pub use usher::{Usher, UsherOptions};
-pub use window::{BatchSink, WindowHost};
+pub use window::{BatchSink, PageLoss, WindowHost};
 
 use serde::Serialize;
 

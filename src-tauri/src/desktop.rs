@@ -13,6 +13,8 @@ mod left_over;
 mod schemes;
 #[cfg(feature = "host-test")]
 mod test_key;
+#[cfg(target_os = "linux")]
+mod watch;
 mod window;
 
 use std::{sync::Arc, time::Duration};
@@ -52,6 +54,16 @@ pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyh
                 Ok(())
             }
         });
+    #[cfg(target_os = "macos")]
+    let builder = builder.on_web_content_process_terminate({
+        let host = Arc::clone(&host);
+        move |webview| {
+            host.page_lost(crate::api::PageLoss::Ended);
+            if let Err(error) = webview.reload() {
+                tracing::warn!(%error, "the page could not be loaded again");
+            }
+        }
+    });
     let app = builder.build(tauri::generate_context!()).context("the window could not be opened")?;
     app.run_return(move |app: &AppHandle, event: RunEvent| {
         if let RunEvent::ExitRequested { api, .. } = &event

@@ -35,7 +35,8 @@ impl Scene {
         // What the server declares is hostile too: addresses of the program and of this computer, and words that would end a policy.
         let declared = json!({
             "connectDomains": ["ipc:", "http://ipc.localhost", "ipc://localhost", "tauri://localhost", "*", "mcpview:",
-                "https://x.example; script-src *", "https://x.example\nX: y", format!("http://{}", canary.address()), "http://localhost", "data:"],
+                "https://x.example; script-src *", "https://x.example\nX: y", format!("http://{}", canary.address()), "http://localhost", "http://*.localhost",
+                "*.localhost", "http://[::1]:80", "asset:", "isolation-x://localhost", "data:"],
             "resourceDomains": ["*", "blob:", "https:", format!("http://{}", canary.address())],
             "frameDomains": ["*", "tauri://localhost", format!("http://{}", canary.address())],
             "baseUriDomains": ["*", format!("http://{}", canary.address())],

@@ -15,6 +15,7 @@
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 //! | `test_build` | what is for tests alone is not in the product |
+//! | `unruly` | a View that floods, loops, allocates or takes the keyboard, and a page that is lost: the conversation goes on |
 
 mod access;
 mod audiences;
@@ -30,3 +31,4 @@ mod servers;
 mod stage;
 mod start;
 mod test_build;
+mod unruly;

@@ -6,6 +6,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import { mount } from "svelte";
 import App from "./App.svelte";
+import { kept } from "./kept";
 import { choosePlatform } from "./platform/choose";
 import { Store } from "./state/store.svelte";
 
@@ -19,4 +20,5 @@ if (import.meta.env.MODE === "host-test") {
   const { installHostTest } = await import("./host-test");
   installHostTest(window, store);
 }
-void store.start();
+// A page that was lost left what it showed.
+void store.start(kept().conversation);

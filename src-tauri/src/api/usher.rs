@@ -18,7 +18,7 @@ use usher_host::{
 };
 
 use super::{
-    ApiError, BatchSink, WindowHost, access, asked,
+    ApiError, BatchSink, PageLoss, WindowHost, access, asked,
     serve::Served,
     types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
@@ -191,6 +191,7 @@ impl Board {
             | UiEvent::TextAppended { .. }
             | UiEvent::TurnChanged { .. }
             | UiEvent::LedgerAppended { .. }
+            | UiEvent::LedgerFolded { .. }
             | UiEvent::ExchangeChanged { .. }
             | UiEvent::ScriptOutput { .. }
             | UiEvent::ModelsChanged { .. }
@@ -257,6 +258,11 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Ledger { conversation_id, row } => {
             UiEvent::LedgerAppended { conversation_id, rows: vec![view::ledger(row)] }
         }
+        HostEvent::LedgerFolded { conversation_id, call_ids, rows } => UiEvent::LedgerFolded {
+            conversation_id,
+            call_ids,
+            rows: rows.into_iter().map(view::ledger).collect(),
+        },
         HostEvent::Exchange { conversation_id, exchange } => {
             UiEvent::ExchangeChanged { conversation_id, exchange: view::exchange(*exchange) }
         }
@@ -338,6 +344,18 @@ impl WindowHost for Usher {
         }
         let status = http::StatusCode::from_u16(served.status).ok()?;
         Some(Served { status, headers, body: bytes::Bytes::from(served.body.as_bytes().to_vec()) })
+    }
+
+    fn is_view_open(&self, host: &str) -> bool {
+        self.host.is_view_open(host)
+    }
+
+    fn open_views(&self) -> usize {
+        self.host.open_views()
+    }
+
+    fn page_lost(&self, loss: PageLoss) {
+        self.host.page_lost(loss);
     }
 
     fn is_navigation_allowed(&self, url: &str) -> bool {

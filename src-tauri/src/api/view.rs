@@ -309,7 +309,7 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
         view: call.view.map(|it| view::ViewSlot {
             from_history: !open && !host.is_of_this_run(call.started_ms),
             can_open: true,
-            why_not: None,
+            why_not: host.view_stopped(&call.id),
             resource_uri: it.resource_uri,
         }),
         elapsed_ms: call

@@ -17,7 +17,8 @@ use crate::api::{
 };
 
 /// The origin of the window's page.
-const PAGE_ORIGIN: &str = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
+pub(super) const PAGE_ORIGIN: &str =
+    if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
 
 /// Adds the schemes.
 pub(super) fn register<H: WindowHost>(

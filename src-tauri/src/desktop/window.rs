@@ -16,7 +16,7 @@ use tauri::{
 
 use usher_host::app_view::resource::Permissions;
 
-use super::SHUT_DOWN_LIMIT;
+use super::{SHUT_DOWN_LIMIT, schemes::PAGE_ORIGIN};
 use crate::api::{WindowHost, serve};
 
 /// The label of the window, which the capability names.
@@ -53,7 +53,20 @@ pub(super) fn open<H: WindowHost>(
         .proxy_url(Url::parse(&format!("http://{proxy}"))?)
         .on_navigation({
             let host = Arc::clone(host);
-            move |url| is_own(url) || host.is_navigation_allowed(url.as_str())
+            move |url| {
+                is_own(url) || is_open_view(url, host.as_ref()) || host.is_navigation_allowed(url.as_str())
+            }
+        })
+        // A navigation does not say which frame goes. The sandbox keeps a View from leading the page away; if one ever did, the page
+        // comes back at once.
+        .on_page_load(|window, payload| {
+            if !is_page(payload.url()) {
+                tracing::warn!("the window was led away from its page");
+                let page = Url::parse(PAGE_ORIGIN).map_err(anyhow::Error::from);
+                if let Err(error) = page.and_then(|it| Ok(window.navigate(it)?)) {
+                    tracing::warn!(%error, "the page could not be loaded again");
+                }
+            }
         })
         .on_new_window(|_, _| NewWindowResponse::Deny)
         // Files are written by Rust, to the user's folder for downloads and under a name that is not taken.
@@ -67,6 +80,8 @@ pub(super) fn open<H: WindowHost>(
         })
         .initialization_script_for_all_frames(VIEW_SCRIPT)
         .build()?;
+    #[cfg(target_os = "linux")]
+    super::watch::begin(&window, host)?;
     window.on_window_event({
         let (app, host, ending) = (app.handle().clone(), Arc::clone(host), Arc::clone(ending));
         move |event| {
@@ -139,20 +154,33 @@ async fn signal() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// The addresses of the application itself: its page, and the origins of Views. Frames that the page makes itself start empty.
-/// The isolation frame is let through by Tauri before this is asked.
-fn is_own(url: &Url) -> bool {
+/// The window's own page. A frame that the page makes itself starts empty, and so does a window.
+fn is_page(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     match url.scheme() {
         "tauri" => host == "localhost",
-        serve::VIEW_SCHEME => host.ends_with(".localhost"),
-        "about" => matches!(url.path(), "blank" | "srcdoc"),
+        "about" => url.path() == "blank",
         // On Windows a scheme is written as a host.
-        "http" | "https" if cfg!(windows) => {
-            host == "tauri.localhost" || (host.starts_with("mcpview.") && host.ends_with(".view.localhost"))
-        }
+        "http" | "https" if cfg!(windows) => host == "tauri.localhost",
         _ => false,
     }
+}
+
+/// The addresses of the application itself. The isolation frame is let through by Tauri before this is asked.
+fn is_own(url: &Url) -> bool {
+    is_page(url) || (url.scheme() == "about" && url.path() == "srcdoc")
+}
+
+/// The address of a View that is open now: those of Views that are gone, and of none, are nobody's.
+fn is_open_view<H: WindowHost>(url: &Url, host: &H) -> bool {
+    let is_scheme = match url.scheme() {
+        serve::VIEW_SCHEME => true,
+        "http" | "https" if cfg!(windows) => {
+            url.host_str().is_some_and(|it| it.starts_with("mcpview.") && it.ends_with(".view.localhost"))
+        }
+        _ => false,
+    };
+    is_scheme && url.host_str().is_some_and(|it| host.is_view_open(it))
 }
 
 #[cfg(test)]
@@ -175,7 +203,7 @@ mod tests {
     #[test]
     fn only_addresses_of_the_application_are_its_own() {
         let own = |text: &str| is_own(&Url::parse(text).unwrap());
-        for url in ["tauri://localhost/", "mcpview://a1.localhost/", "about:blank", "about:srcdoc"] {
+        for url in ["tauri://localhost/", "about:blank", "about:srcdoc"] {
             assert!(own(url), "{url}");
         }
         for url in [
@@ -183,7 +211,8 @@ mod tests {
             "http://localhost:1420/",
             "http://127.0.0.1/",
             "tauri://other/",
-            "mcpview://a1.example/",
+            // Whether a View is open, the host knows.
+            "mcpview://a1.localhost/",
             "usher-media://localhost/h/0",
             "ipc://localhost/rpc",
             "file:///etc/passwd",
@@ -193,5 +222,6 @@ mod tests {
         ] {
             assert!(!own(url), "{url}");
         }
+        assert!(!is_page(&Url::parse("about:srcdoc").unwrap()), "a page is never a frame's text");
     }
 }

@@ -130,6 +130,11 @@ export function reduce(state: AppState, event: UiEvent): AppState {
         ...c,
         ledger: appendRows(c.ledger, event.rows),
       }));
+    case "ledger_folded":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        ledger: foldRows(c.ledger, event.call_ids, event.rows),
+      }));
     case "exchange_changed":
       return inConversation(state, event.conversation_id, (c) => ({
         ...c,
@@ -235,4 +240,12 @@ function appendRows(ledger: LedgerRow[], rows: readonly LedgerRow[]): LedgerRow[
   const last = ledger.at(-1)?.seq ?? -1;
   const fresh = rows.filter((row) => row.seq > last);
   return fresh.length === 0 ? ledger : [...ledger, ...fresh];
+}
+
+/** Takes the rows of folded calls away and puts in the rows that stand for them. */
+function foldRows(ledger: LedgerRow[], callIds: readonly string[], rows: readonly LedgerRow[]): LedgerRow[] {
+  const gone = new Set(callIds);
+  const replaced = new Set(rows.map((row) => row.seq));
+  const left = ledger.filter((row) => !replaced.has(row.seq) && (row.call_id === null || !gone.has(row.call_id)));
+  return [...left, ...rows].sort((a, b) => a.seq - b.seq);
 }

@@ -78,10 +78,12 @@ export class Store {
     this.#platform = platform;
   }
 
-  /** Subscribes and opens the newest conversation of the window; there is always one. */
-  async start(): Promise<void> {
+  /** Subscribes and opens a conversation, the newest of the window if it is not there; there is always one. */
+  async start(first: string | null = null): Promise<void> {
     await this.#subscribe(null);
-    if (this.conversationId === null && this.state !== null) await this.#openNewest();
+    if (this.conversationId !== null || this.state === null) return;
+    if (first !== null && this.state.conversations.some((one) => one.id === first)) await this.openConversation(first);
+    else await this.#openNewest();
   }
 
   /** Asks the host; a refusal is thrown as an `ApiError`. */

@@ -9,6 +9,7 @@ mod doors;
 mod event;
 mod exchange;
 mod fetched;
+mod folding;
 mod history;
 mod live;
 mod models;
@@ -49,7 +50,7 @@ pub use servers::{
 pub use surroundings::{Open, Surroundings};
 pub use trust::ServerTrust;
 pub use turn::Preview;
-pub use views::{Launch, Outcome as ViewOutcome, Tunnel, ViewAccess, ViewReply, WishState};
+pub use views::{Launch, Outcome as ViewOutcome, PageLoss, Tunnel, ViewAccess, ViewReply, WishState};
 
 use std::{
     collections::BTreeMap,

@@ -12,7 +12,7 @@ pub struct ViewSlot {
     pub resource_uri: String,
     /// Whether it can be opened now (its HTML and input are there).
     pub can_open: bool,
-    /// Why not, for people.
+    /// Why not, for people; or, of a View that can be opened, why it was ended and waits for the user.
     pub why_not: Option<String>,
     /// Whether the call is of an earlier run of the application, so that it opens only when the user asks.
     pub from_history: bool,

@@ -70,6 +70,8 @@ pub enum UiEvent {
     TurnChanged { conversation_id: String, turn: TurnView },
     /// New ledger rows, in order.
     LedgerAppended { conversation_id: String, rows: Vec<LedgerRow> },
+    /// Rows stand for calls whose own rows are gone; each is new or replaces the one with its number.
+    LedgerFolded { conversation_id: String, call_ids: Vec<String>, rows: Vec<LedgerRow> },
     /// A request body was recorded, or its outcome is known now.
     ExchangeChanged { conversation_id: String, exchange: ExchangeView },
     /// A script wrote something or ended.

@@ -43,6 +43,8 @@ export class FrameTransport implements Transport {
     private readonly onhandshake: () => void,
     /** A script in the frame says that the View's policy stopped a request. Untrusted, as everything of the frame. */
     private readonly onblocked: (directive: string, uri: string) => void,
+    /** The View does nothing but flood. It is not heard any more. */
+    private readonly onflood: () => void,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
   }
@@ -74,6 +76,11 @@ export class FrameTransport implements Transport {
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
+      if (this.filter.isFlooded) {
+        this.page.removeEventListener("message", this.listen);
+        this.onflood();
+        return;
+      }
       this.refuse(event.data, verdict.why);
       return;
     }

@@ -13,11 +13,15 @@ import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Question, Seat } from "./consent";
 import { HeightKeeper } from "./height";
+import { keyboard } from "./keyboard";
 import type { ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
 const FIRST_HEIGHT = 240;
+/** Why a View is stopped without the user. */
+const FLOOD = "The View was stopped: it sent far more messages than can be heard.";
+const THIEF = "The View was stopped: it took the keyboard again and again while you were writing.";
 
 /** Where a View stands. */
 export type Phase =
@@ -25,7 +29,8 @@ export type Phase =
   | { kind: "opening" }
   | { kind: "live"; launch: ViewLaunch; started: "waiting" | "late" | "yes" }
   | { kind: "stopping"; launch: ViewLaunch }
-  | { kind: "stopped" }
+  /** By the user, or for a reason. */
+  | { kind: "stopped"; why: string | null }
   | { kind: "failed"; what: string; todo: string };
 
 /** What a View's life needs from the outside. */
@@ -102,8 +107,8 @@ export class ViewLife {
   }
 
   /** Ends the View: it may put its things away for a second, then its frame and its origin are gone. */
-  async stop(then: "stopped" | "closed" = "stopped"): Promise<void> {
-    if (this.phase.kind === "opening") this.phase = { kind: then };
+  async stop(why: string | null = null, then: Phase = { kind: "stopped", why }): Promise<void> {
+    if (this.phase.kind === "opening") this.phase = then;
     if (this.phase.kind !== "live") return;
     const { launch } = this.phase;
     const ending = this.opening;
@@ -113,12 +118,12 @@ export class ViewLife {
       this.phase = { kind: "stopping", launch };
       await ending.session.teardown();
     }
-    this.phase = { kind: then };
+    this.phase = then;
     await this.close(launch);
   }
 
   async reload(): Promise<void> {
-    await this.stop("closed");
+    await this.stop(null, { kind: "closed" });
     await this.open();
   }
 
@@ -165,9 +170,11 @@ export class ViewLife {
         frame.style.colorScheme = this.doors.theme();
         box.append(frame);
         let gone = false;
+        const unguard = keyboard().guard(frame, () => void this.stop(THIEF));
         void this.connect(launch, frame, () => gone);
         return () => {
           gone = true;
+          unguard();
           frame.remove();
         };
       });
@@ -198,6 +205,7 @@ export class ViewLife {
       onsize: (reported) => (this.height = heights.next(reported)),
       onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
+      onflood: () => void this.stop(FLOOD),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);

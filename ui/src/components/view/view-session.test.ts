@@ -3,6 +3,7 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
+import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
 import { hostContext } from "./host-context";
 import { ViewSession } from "./view-session";
@@ -38,6 +39,7 @@ class ByHand {
     () => undefined,
   );
   initialized = 0;
+  floods = 0;
   heights: Array<number | undefined> = [];
   readonly blocked: Array<[string, string]> = [];
   answer: ViewAnswer = { kind: "result", json: "{}" };
@@ -75,6 +77,7 @@ class ByHand {
       onsize: (height) => this.heights.push(height),
       onblocked: (directive, uri) => this.blocked.push([directive, uri]),
       onleave: () => undefined,
+      onflood: () => (this.floods += 1),
     });
   }
 
@@ -416,6 +419,16 @@ describe("the end", () => {
     await view.send({ id: asked?.id, error: { code: -32601, message: "Method not found" } });
     await done;
     expect(view.listening).toBe(0);
+  });
+
+  it("does not hear a View any more that does nothing but flood, and says so once", async () => {
+    const view = await new ByHand().connect();
+    const answers = view.got.length;
+    const sent = Array.from({ length: 2 * (BURST + REFUSED_BURST) }, (_, id) => view.send({ id, method: "ping" }));
+    await Promise.all(sent);
+    expect(view.floods).toBe(1);
+    expect(view.listening).toBe(0);
+    expect(view.got.length - answers).toBeLessThanOrEqual(BURST + REFUSED_BURST);
   });
 
   it("does not wait for a View that never started", async () => {

@@ -39,6 +39,8 @@ export interface SessionDoors {
   onblocked: (directive: string, uri: string) => void;
   /** The View asks to be closed. */
   onleave: () => void;
+  /** The View does nothing but flood. */
+  onflood: () => void;
 }
 
 const RESULT = "ui/notifications/tool-result";
@@ -87,7 +89,7 @@ export class ViewSession {
     const onhandshake = (): void => {
       this.initialized = false;
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked, this.doors.onflood));
   }
 
   /** The tool's result, as JSON text of its parameters. */

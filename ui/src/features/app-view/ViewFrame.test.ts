@@ -107,6 +107,16 @@ describe("ViewFrame", () => {
     expect(screen.queryByTestId("view-frame")).toBeNull();
   });
 
+  it("waits for the user when the View was ended with its page", async () => {
+    const asked: string[] = [];
+    const why_not = "The window's page stopped answering while this View ran, and was loaded again.";
+    render(Stage, { store: store(asked), call: call({ ...SLOT, why_not }) });
+    expect(screen.getByTestId("view-placeholder").textContent).toContain(why_not);
+    expect(asked).toEqual([]);
+    await userEvent.click(screen.getByRole("button", { name: "Start again" }));
+    expect(await screen.findByTestId("view-frame")).toBeDefined();
+  });
+
   it("takes the frame away when it is stopped, and tells Rust", async () => {
     const asked: string[] = [];
     render(Stage, { store: store(asked), call: call(SLOT) });

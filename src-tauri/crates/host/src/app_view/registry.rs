@@ -129,6 +129,11 @@ impl Registry {
         self.views.values().find(|it| it.view_id == view_id)
     }
 
+    /// The View that a host names, as [`label_of`] reads it.
+    pub fn at(&self, host: &str) -> Option<&LiveView> {
+        HostLabel::of_host(host).and_then(|label| self.views.get(&label))
+    }
+
     /// A View by its id, to count what it asks.
     pub fn get_mut(&mut self, view_id: &str) -> Option<&mut LiveView> {
         self.views.values_mut().find(|it| it.view_id == view_id)
@@ -153,8 +158,7 @@ impl Registry {
     /// Answers a request to the custom scheme: the document of exactly the View that the host names, the page around it, and nothing
     /// else. `host` is as [`label_of`] reads it.
     pub fn serve(&self, method: &str, host: &str, path: &str) -> Served {
-        let found = HostLabel::of_host(host).and_then(|label| self.views.get(&label));
-        match found {
+        match self.at(host) {
             Some(_) if method != "GET" => refusal(405),
             Some(view) if path == "/" => {
                 let headers = view.csp.response_headers(view.mode, view.permissions);

@@ -64,6 +64,15 @@ pub enum HostEvent {
         /// The fact.
         row: LedgerRecord,
     },
+    /// Lines stand for calls that are not kept one by one any more.
+    LedgerFolded {
+        /// The conversation.
+        conversation_id: String,
+        /// The calls whose facts are gone.
+        call_ids: Vec<String>,
+        /// The lines, each new or in the place of the one with its number.
+        rows: Vec<LedgerRecord>,
+    },
     /// A request to a model was recorded, or its outcome is known.
     Exchange {
         /// The conversation.

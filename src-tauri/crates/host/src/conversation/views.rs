@@ -1,7 +1,8 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! `doors` lets its words into the conversation, `grants` knows what the user lets Views have, and `passage` their way to the network.
+//! `doors` lets its words into the conversation, `grants` knows what the user lets Views have, `passage` their way to the network, and
+//! `stopped` which Views ended with their page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,10 +29,12 @@ mod doors;
 pub(super) mod grants;
 mod passage;
 mod requests;
+mod stopped;
 mod told;
 
 pub use grants::{ViewAccess, WishState};
 pub use passage::Tunnel;
+pub use stopped::PageLoss;
 pub use told::Outcome;
 
 /// How many Views may be open at once. Each is a page with scripts in the window's one web process.
@@ -41,8 +44,8 @@ const MOST_OPEN: usize = 48;
 #[derive(Default)]
 pub(super) struct Views {
     registry: Registry,
-    /// Ends what a View asked for, by the View's id.
-    ends: BTreeMap<String, CancellationToken>,
+    /// What belongs to an open View, by its id.
+    open: BTreeMap<String, Open>,
     /// Ends one request, by the View's id and the request's.
     requests: BTreeMap<(String, u32), CancellationToken>,
     /// The newest request of each View.
@@ -55,13 +58,24 @@ pub(super) struct Views {
     tunnels: BTreeMap<u64, (Target, CancellationToken)>,
     newest_tunnel: u64,
     refusals: Refusals,
+    /// Calls whose Views were ended from outside, and why, until they are started again.
+    stopped: BTreeMap<String, String>,
+}
+
+/// What belongs to an open View.
+#[derive(Default)]
+struct Open {
+    /// Ends what it asked for.
+    end: CancellationToken,
+    /// Held while the user is asked about a call of it: one question at a time.
+    asks: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Views {
     fn close(&mut self, view_id: &str) {
         self.registry.close(view_id);
-        if let Some(end) = self.ends.remove(view_id) {
-            end.cancel();
+        if let Some(open) = self.open.remove(view_id) {
+            open.end.cancel();
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
@@ -197,7 +211,8 @@ impl Host {
         }
         let opened = views.registry.open(label, view.clone());
         opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
-        views.ends.insert(view.view_id.clone(), CancellationToken::new());
+        views.open.insert(view.view_id.clone(), Open::default());
+        views.stopped.remove(&call.id);
         let wishes = grants::wish_states(&view, &known);
         Ok((view, wishes, rejected))
     }
@@ -213,6 +228,11 @@ impl Host {
     /// The document of an open View or the page around it, for the scheme that serves them.
     pub fn view_document(&self, method: &str, host: &str, path: &str) -> Served {
         lock(&self.0.views).registry.serve(method, host, path)
+    }
+
+    /// Whether a host is that of an open View, so that a frame may go there.
+    pub fn is_view_open(&self, host: &str) -> bool {
+        lock(&self.0.views).registry.at(host).is_some()
     }
 
     /// Whether an open View may show a nested frame at an address.

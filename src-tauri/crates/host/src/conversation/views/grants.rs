@@ -200,10 +200,10 @@ impl Host {
     fn next_to_ask(&self, server_id: &str) -> Option<(String, BTreeSet<Wish>, CancellationToken)> {
         let access = self.view_access(server_id);
         let mut views = lock(&self.0.views);
-        let Views { registry, ends, asking, .. } = &mut *views;
+        let Views { registry, open, asking, .. } = &mut *views;
         let found = registry.all_mut().filter(|it| it.server_id == server_id && !it.asked).find_map(|view| {
             let open = open_wishes(view, &access);
-            let end = ends.get(&view.view_id)?.clone();
+            let end = open.get(&view.view_id)?.end.clone();
             view.asked = true;
             (!open.is_empty()).then(|| (view.view_id.clone(), open, end))
         });
