@@ -4,6 +4,7 @@
 
 mod answers;
 mod asked;
+pub(crate) mod bench;
 mod commands;
 pub(crate) mod contract;
 pub(crate) mod junit;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
+    ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
     ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
     FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
     LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
@@ -221,4 +221,27 @@ commands! {
     cancel_view_request { view_id: String, request_id: u32 } -> ();
     /// A View is gone.
     close_view { view_id: String } -> ();
+
+    /// What the window was opened for, if it was for the bench.
+    bench_start {} -> Option<BenchStart>;
+    /// The tools of a server whose Views can be shown on the bench.
+    bench_tools { server_id: String } -> Vec<BenchTool>;
+    /// Prepares a View on the bench. Its calls are recorded in a conversation, which asks for them too.
+    open_bench { conversation_id: String, server_id: String, form: BenchForm } -> ViewLaunch;
+    /// From now on the host answers a View on the bench so.
+    change_bench { view_id: String, form: BenchForm } -> ();
+    /// Tells a View on the bench how its call ended.
+    end_bench_call { view_id: String, form: BenchForm } -> ();
+    /// Judges what is on the bench by what the tool declares.
+    judge_bench { server_id: String, form: BenchForm } -> BenchVerdictView;
+    /// Whether the server gives another document now.
+    bench_news { view_id: String } -> BenchNews;
+    /// Starts a server again whenever one of these files changes; without a path no more.
+    watch_for_bench { server_id: String, paths: Vec<String> } -> ();
+    /// The names of the fixtures that are kept.
+    bench_fixtures {} -> Vec<String>;
+    /// Opens a fixture by its name, or by the path of its file.
+    open_bench_fixture { place: String } -> BenchForm;
+    /// Saves a fixture under a name, or under the path of a file.
+    save_bench_fixture { place: String, form: BenchForm } -> SavedFile;
 }

@@ -6,6 +6,7 @@
 #![expect(missing_docs, reason = "fields are named for what they are; what needs saying is said")]
 
 mod app_view;
+mod bench;
 mod call;
 mod contract;
 mod conversation;
@@ -19,6 +20,10 @@ mod server_form;
 mod setting;
 
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
+pub use bench::{
+    BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews, BenchOutcome,
+    BenchStart, BenchTool, BenchVariant, BenchVerdictView,
+};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,
     ToolCallView, VerdictView, WithheldView,

@@ -10,15 +10,15 @@ use std::{
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use usher_protocol::{RawJson, jsonrpc::ErrorObject};
+use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
-use super::{CallRecord, Host, HostError, live::Live, lock};
+use super::{CallRecord, Host, HostError, bench::Bench, live::Live, lock};
 use crate::app_view::{
     csp::{self, SANDBOX},
     projection,
     rate::Limiter,
     registry::{HostLabel, LiveView, Registry, Served},
-    resource::Permissions,
+    resource::{Permissions, ViewResource},
 };
 
 mod documents;
@@ -26,6 +26,7 @@ mod doors;
 mod requests;
 mod told;
 
+pub(super) use told::MAX_ANSWER;
 pub use told::Outcome;
 
 /// Which pages may embed a View: the application's own.
@@ -46,9 +47,22 @@ pub(super) struct Views {
     newest: BTreeMap<String, u32>,
     /// What was given up before it came.
     given_up: BTreeSet<(String, u32)>,
+    /// What those on the bench are shown with, by the View's id.
+    benches: BTreeMap<String, Bench>,
 }
 
 impl Views {
+    pub(super) fn bench(&self, view_id: &str) -> Option<Bench> {
+        self.benches.get(view_id).cloned()
+    }
+
+    /// Keeps what a View is shown with for as long as it is open.
+    pub(super) fn keep_bench(&mut self, view_id: &str, bench: Bench) {
+        if self.registry.get(view_id).is_some() {
+            self.benches.insert(view_id.to_owned(), bench);
+        }
+    }
+
     fn close(&mut self, view_id: &str) {
         self.registry.close(view_id);
         if let Some(end) = self.ends.remove(view_id) {
@@ -56,6 +70,7 @@ impl Views {
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
+        self.benches.remove(view_id);
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {
@@ -124,6 +139,36 @@ impl Host {
         let view = call.view.clone().ok_or_else(|| HostError::unknown("View"))?;
         let tool = self.tool_of(&call).await?;
         let document = self.document(&live, &call, &view).await?;
+        let label = HostLabel::new(random_label());
+        let view = self.register(label, &live.id, &call, &document)?;
+        // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
+        let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
+        let outcome = self.outcome_for_view(&call).await;
+        Ok(launch(label, &view, &call, &tool, &document, outcome))
+    }
+
+    /// Opens a View that is of no call of the conversation.
+    pub(super) fn launch_bench(
+        &self,
+        live: &Live,
+        call: &CallRecord,
+        tool: &Tool,
+        document: &ViewResource,
+        outcome: Option<Outcome>,
+    ) -> Result<Launch, HostError> {
+        let label = HostLabel::new(random_label());
+        let view = self.register(label, &live.id, call, document)?;
+        Ok(launch(label, &view, call, tool, document, outcome))
+    }
+
+    /// Makes a document an open View with an origin of its own.
+    fn register(
+        &self,
+        label: HostLabel,
+        conversation_id: &str,
+        call: &CallRecord,
+        document: &ViewResource,
+    ) -> Result<LiveView, HostError> {
         let (granted, rejected) = csp::grant(&document.meta.csp);
         for entry in &rejected {
             tracing::warn!(
@@ -134,48 +179,28 @@ impl Host {
         }
         // Cameras and the like need the user's consent, which a later version asks for; until then none is granted.
         let permissions = Permissions::default();
-        let label = HostLabel::new(random_label());
-        let view_id = self.new_id();
-        let windows = cfg!(windows);
-        let live_view = LiveView {
-            view_id: view_id.clone(),
+        let view = LiveView {
+            view_id: self.new_id(),
             server_id: call.server_id.clone(),
-            conversation_id: live.id.clone(),
+            conversation_id: conversation_id.to_owned(),
             call_id: call.id.clone(),
             html: Arc::from(document.html.as_str()),
             headers: granted.response_headers(permissions, FRAME_ANCESTORS),
-            csp: granted.clone(),
+            csp: granted,
             limiter: Limiter::default(),
         };
-        {
-            let mut views = lock(&self.0.views);
-            if views.registry.all().count() >= MOST_OPEN {
-                return Err(HostError::new(
-                    format!("{MOST_OPEN} Views are open, and more would slow the window down."),
-                    "The result is kept.",
-                    "Stop one of them and open this one again.",
-                ));
-            }
-            let opened = views.registry.open(label, live_view);
-            opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
-            views.ends.insert(view_id.clone(), CancellationToken::new());
+        let mut views = lock(&self.0.views);
+        if views.registry.all().count() >= MOST_OPEN {
+            return Err(HostError::new(
+                format!("{MOST_OPEN} Views are open, and more would slow the window down."),
+                "The result is kept.",
+                "Stop one of them and open this one again.",
+            ));
         }
-        let (projected, _) = projection::tool(&tool);
-        // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
-        let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
-        Ok(Launch {
-            view_id,
-            url: label.url(windows),
-            origin: label.origin(windows),
-            sandbox: SANDBOX,
-            allow: csp::allow_attribute(permissions),
-            prefers_border: document.meta.prefers_border.unwrap_or(true),
-            tool: projected,
-            input: told::input(&call.arguments),
-            outcome: self.outcome_for_view(&call).await,
-            capabilities: granted.capabilities(permissions, EGRESS),
-            server_name: call.server_name.clone(),
-        })
+        let opened = views.registry.open(label, view.clone());
+        opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
+        views.ends.insert(view.view_id.clone(), CancellationToken::new());
+        Ok(view)
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -208,6 +233,32 @@ impl Host {
 
     pub(super) fn close_views_of(&self, conversation_id: &str) {
         lock(&self.0.views).close_all(|it| it.conversation_id == conversation_id);
+    }
+}
+
+fn launch(
+    label: HostLabel,
+    view: &LiveView,
+    call: &CallRecord,
+    tool: &Tool,
+    document: &ViewResource,
+    outcome: Option<Outcome>,
+) -> Launch {
+    let windows = cfg!(windows);
+    let permissions = Permissions::default();
+    let (projected, _) = projection::tool(tool);
+    Launch {
+        view_id: view.view_id.clone(),
+        url: label.url(windows),
+        origin: label.origin(windows),
+        sandbox: SANDBOX,
+        allow: csp::allow_attribute(permissions),
+        prefers_border: document.meta.prefers_border.unwrap_or(true),
+        tool: projected,
+        input: told::input(&call.arguments),
+        outcome,
+        capabilities: view.csp.capabilities(permissions, EGRESS),
+        server_name: call.server_name.clone(),
     }
 }
 

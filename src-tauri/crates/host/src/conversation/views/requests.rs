@@ -87,7 +87,10 @@ impl Host {
         params: &str,
         end: &CancellationToken,
     ) -> Result<RawJson, ErrorObject> {
-        let found = self.find_call(call_id).await;
+        let found = match self.bench_asks(view_id).await {
+            Some(found) => found,
+            None => self.find_call(call_id).await,
+        };
         let (live, call) = found.map_err(|error| ErrorObject::new(ErrorObject::INTERNAL, error.what))?;
         let tools: Vec<Tool> = match self.server(server_id) {
             Some(server) => server.tools().iter().map(|it| Tool::clone(&it.tool)).collect(),
@@ -99,7 +102,12 @@ impl Host {
         self.admit(view_id, lane, end).await?;
         // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
         let is_dropped = lane == Lane::Server && !matches!(request, ViewRequest::CallTool { .. });
-        let work = self.serve_view(view_id, (&live, &call), &tools, request, end);
+        let work = async {
+            match self.bench_answer(view_id, method, &request, end).await {
+                Some(answer) => answer,
+                None => self.serve_view(view_id, (&live, &call), &tools, request, end).await,
+            }
+        };
         let reply = tokio::select! {
             biased;
             reply = work => reply,
