@@ -80,7 +80,9 @@ pub(crate) fn run() -> ExitCode {
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
     let mut builder = match arguments.command {
-        None | Some(Command::SampleServer(_) | Command::View(_)) => tokio::runtime::Builder::new_multi_thread(),
+        None | Some(Command::SampleServer(_) | Command::View(_)) => {
+            tokio::runtime::Builder::new_multi_thread()
+        }
         // One command waits for one thing at a time; handing it from thread to thread would only cost.
         Some(_) => tokio::runtime::Builder::new_current_thread(),
     };

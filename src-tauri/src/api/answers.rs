@@ -13,11 +13,12 @@ use usher_protocol::model::Selector;
 use super::{
     ApiError, Commands, Usher, asked, bench, server_form,
     types::{
-        ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
-        ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
-        FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
-        LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
-        QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
+        ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan,
+        CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary,
+        ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView,
+        ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint,
+        ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest, QuestionAction,
+        ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
         ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
     },
     view,

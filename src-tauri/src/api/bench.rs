@@ -55,7 +55,8 @@ fn variants(tool: &Tool) -> Vec<BenchVariant> {
             let view = |it: &usher_protocol::model::OutputVariant| BenchVariant {
                 title: it.selector.to_string(),
                 schema_json: schema_json(it.schema.as_ref()),
-                why_not: (it.selector != Selector::ui()).then(|| "it is made for others than Views".to_owned()),
+                why_not: (it.selector != Selector::ui())
+                    .then(|| "it is made for others than Views".to_owned()),
                 whole: false,
             };
             // What can be written comes first.
@@ -81,14 +82,15 @@ pub(crate) fn fixture(form: BenchForm) -> Result<Fixture, ApiError> {
     };
     let answers = form.answers.into_iter().map(|it| {
         let answer = value(&it.json, &format!("answer of {}", it.tool))?;
-        Ok((it.tool, answer))
+        Ok::<_, ApiError>((it.tool, answer))
     });
     let fault = |it: BenchFault| Fault {
         method: it.method,
         delay_ms: it.delay_ms,
         fail: it.fail.map(|it| Failing { code: it.code, message: it.message }),
     };
-    let BenchContext { theme, locale, time_zone, display_mode, width, height, touch, safe_area } = form.context;
+    let BenchContext { theme, locale, time_zone, display_mode, width, height, touch, safe_area } =
+        form.context;
     Ok(Fixture {
         usher_view_fixture: FIXTURE_VERSION,
         server: form.server,
@@ -104,7 +106,8 @@ pub(crate) fn fixture(form: BenchForm) -> Result<Fixture, ApiError> {
 }
 
 fn value(text: &str, which: &str) -> Result<RawJson, ApiError> {
-    RawJson::parse(text.trim()).map_err(|error| refuse(format!("The {which} is not JSON: {error}."), "Correct it."))
+    RawJson::parse(text.trim())
+        .map_err(|error| refuse(format!("The {which} is not JSON: {error}."), "Correct it."))
 }
 
 /// A fixture as a form.
@@ -114,7 +117,8 @@ pub(crate) fn form(fixture: Fixture) -> BenchForm {
         delay_ms: it.delay_ms,
         fail: it.fail.map(|it| BenchFailing { code: it.code, message: it.message }),
     };
-    let Surround { theme, locale, time_zone, display_mode, width, height, touch, safe_area } = fixture.context;
+    let Surround { theme, locale, time_zone, display_mode, width, height, touch, safe_area } =
+        fixture.context;
     BenchForm {
         server: fixture.server,
         tool: fixture.tool,
@@ -209,8 +213,12 @@ mod tests {
             fixture(it).unwrap_err().what
         };
         assert_eq!(of(|it| it.input_json = "[]".to_owned()), "The input is not an object.");
-        assert!(of(|it| it.outcome = BenchOutcome::Result { json: "{".to_owned() }).starts_with("The output is not JSON: "));
-        let answer = |it: &mut BenchForm| it.answers = vec![BenchAnswer { tool: "r".to_owned(), json: String::new() }];
+        assert!(
+            of(|it| it.outcome = BenchOutcome::Result { json: "{".to_owned() })
+                .starts_with("The output is not JSON: ")
+        );
+        let answer =
+            |it: &mut BenchForm| it.answers = vec![BenchAnswer { tool: "r".to_owned(), json: String::new() }];
         assert!(of(answer).starts_with("The answer of r is not JSON: "));
     }
 }

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
-    ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
-    FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
-    LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
-    QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-    ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
+    ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport,
+    CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary, ConversationView,
+    CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView, ImportChoice, ImportReview,
+    JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PastedView,
+    PayloadText, PromptListView, ProviderTest, QuestionAction, ResourceListView, SavedFile, SearchHitView,
+    SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer,
+    ViewLaunch, WireLine,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.

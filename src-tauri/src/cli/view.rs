@@ -2,7 +2,10 @@
 //!
 //! Deliberately absent: drawing a View in a terminal. A build without a window says so.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 use usher_host::conversation::Fixture;
@@ -87,13 +90,14 @@ fn whole(path: PathBuf) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| Failure::usage(format!("{}: {error}.", path.display())))
 }
 
-fn read(path: &PathBuf, tool: &str) -> Result<Fixture, Failure> {
+fn read(path: &Path, tool: &str) -> Result<Fixture, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("{}: {error}.", path.display())))?;
     let fixture = Fixture::read(&text)
         .map_err(|error| Failure::usage(format!("{}: {} {}", path.display(), error.what, error.todo)))?;
     if fixture.tool != tool {
-        let text = format!("{} is a fixture of the tool {:?}, and not of {tool:?}.", path.display(), fixture.tool);
+        let text =
+            format!("{} is a fixture of the tool {:?}, and not of {tool:?}.", path.display(), fixture.tool);
         return Err(Failure::usage(text));
     }
     Ok(fixture)
@@ -136,7 +140,9 @@ async fn prepare(
         Some(_) => None,
         None => {
             let made = tempfile::Builder::new().prefix("usher-").tempdir();
-            Some(made.map_err(|error| unreachable(format!("A temporary folder could not be made: {error}.")))?)
+            Some(
+                made.map_err(|error| unreachable(format!("A temporary folder could not be made: {error}.")))?,
+            )
         }
     };
     let data = folder.as_ref().map(|it| it.path().to_owned()).or_else(|| global.data.clone());
@@ -152,7 +158,8 @@ async fn prepare(
             let found = all.iter().find(|it| it.name == *name || it.id == *name);
             let found = found.or_else(|| all.iter().find(|it| it.name.eq_ignore_ascii_case(name)));
             let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
-            let unknown = || Failure::usage(format!("There is no server {name:?}. There are: {}.", names.join(", ")));
+            let unknown =
+                || Failure::usage(format!("There is no server {name:?}. There are: {}.", names.join(", ")));
             found.map(|it| it.id.clone()).ok_or_else(unknown)?
         }
         None => {
@@ -209,7 +216,8 @@ mod tests {
         assert!(wrong(with("{")).contains("is not a JSON object"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one.json");
-        let fixture = |path: &PathBuf| Options { fixture: Some(path.clone()), ..options(&["Sample", "search"]) };
+        let fixture =
+            |path: &PathBuf| Options { fixture: Some(path.clone()), ..options(&["Sample", "search"]) };
         assert!(wrong(fixture(&path)).contains("one.json"));
         std::fs::write(&path, r#"{"usherViewFixture": 1, "tool": "other"}"#).unwrap();
         assert!(wrong(fixture(&path)).contains("a fixture of the tool \"other\""));
