@@ -69,8 +69,12 @@ async fn what_is_written_is_drawn_and_what_is_wrong_is_found() -> anyhow::Result
     stage.click("[data-testid=bench-start]").await?;
     view_shows(&stage, "Drawn anew on the bench").await?;
 
-    fill(&stage, "bench-output", &GOOD.replace(r#""series": []"#, r#""series": [{"label": 1, "count": 2}]"#)).await?;
-    stage.window.text_in("[data-testid=bench-output-verdict][data-verdict=violates]", "/series/0/label").await?;
+    fill(&stage, "bench-output", &GOOD.replace(r#""series": []"#, r#""series": [{"label": 1, "count": 2}]"#))
+        .await?;
+    stage
+        .window
+        .text_in("[data-testid=bench-output-verdict][data-verdict=violates]", "/series/0/label")
+        .await?;
     stage.window.screenshot("bench-violates").await?;
     stage.window.close().await
 }
@@ -81,7 +85,12 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
     let stage = open().await?;
     stage.click("[data-testid=bench-wide]").await?;
     stage.click("[data-testid=bench-start]").await?;
-    view_is(&stage, "the View has its input", "return document.getElementById('view-status').dataset.state !== 'starting'").await?;
+    view_is(
+        &stage,
+        "the View has its input",
+        "return document.getElementById('view-status').dataset.state !== 'starting'",
+    )
+    .await?;
     for theme in ["dark", "light"] {
         choose(&stage, "bench-theme", theme).await?;
         let script = format!("return document.documentElement.dataset.theme === '{theme}'");
@@ -89,7 +98,8 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
     }
     choose(&stage, "bench-theme", "dark").await?;
     choose(&stage, "bench-device", "phone").await?;
-    view_is(&stage, "the View is as wide as a phone", "return innerWidth === 390 && innerHeight === 844").await?;
+    view_is(&stage, "the View is as wide as a phone", "return innerWidth === 390 && innerHeight === 844")
+        .await?;
     stage.window.element("[data-testid=bench-insets]").await?;
     stage.window.screenshot("bench-phone").await?;
     choose(&stage, "bench-device", "none").await?;

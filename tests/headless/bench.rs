@@ -22,7 +22,8 @@ use super::CHILD;
 const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
 
 fn document(text: &str) -> String {
-    json!({"contents": [{"uri": "ui://a/b", "mimeType": "text/html;profile=mcp-app", "text": text}]}).to_string()
+    json!({"contents": [{"uri": "ui://a/b", "mimeType": "text/html;profile=mcp-app", "text": text}]})
+        .to_string()
 }
 
 fn legacy(html: &str) -> Script {
@@ -122,7 +123,10 @@ async fn what_a_view_asks_on_the_bench_passes_the_usual_checks_and_reaches_its_s
     let words = json!({"role": "user", "content": [{"type": "text", "text": "CANARY"}]});
     assert_eq!(scene.ask(&view, "ui/message", &words).await, Ok(json!({})));
     assert_eq!(scene.ask(&view, "ui/update-model-context", &words).await, Ok(json!({})));
-    assert_eq!(scene.ask(&view, "ui/open-link", &json!({"url": "https://example.com/"})).await, Ok(json!({})));
+    assert_eq!(
+        scene.ask(&view, "ui/open-link", &json!({"url": "https://example.com/"})).await,
+        Ok(json!({}))
+    );
     let opened = scene.stage.opened(&scene.conversation).await;
     let is_door = |it: &usher_host::conversation::ItemRecord| matches!(it.body, ItemBody::Door(_));
     assert!(!opened.items.iter().any(is_door));
@@ -137,7 +141,11 @@ async fn the_host_is_slow_and_fails_as_the_fixture_says_and_answers_from_it() {
     let scene = Scene::open(legacy("<p>one</p>")).await;
     let (view, _) = scene.view(Fixture::of("show")).await;
     let call = json!({"name": "show", "arguments": {}});
-    let fault = |method: &str, delay_ms: u32, fail: Option<Failing>| Fault { method: method.to_owned(), delay_ms, fail };
+    let fault = |method: &str, delay_ms: u32, fail: Option<Failing>| Fault {
+        method: method.to_owned(),
+        delay_ms,
+        fail,
+    };
     let failing = Failing { code: -32001, message: "no such luck".to_owned() };
     let faults = vec![fault("tools/call", 0, Some(failing)), fault("resources/read", 300, None)];
     let host = &scene.stage.host;
@@ -157,13 +165,16 @@ async fn the_host_is_slow_and_fails_as_the_fixture_says_and_answers_from_it() {
     let (reply, ()) = tokio::join!(within(host.view_request(&view, id, "ping", "{}")), given_up);
     assert!(matches!(reply, Ok(ViewReply::Error(_))), "{reply:?}");
 
-    let answers = [("show".to_owned(), json!({"content": [], "structuredContent": {"from": "the fixture"}}).into())];
+    let answers =
+        [("show".to_owned(), json!({"content": [], "structuredContent": {"from": "the fixture"}}).into())];
     let fixture = Fixture { calls: Answerer::Fixture, answers: answers.into(), ..Fixture::of("show") };
     host.change_bench(&view, fixture.clone()).unwrap();
     let answer = scene.ask(&view, "tools/call", &call).await.unwrap();
     assert_eq!(answer["structuredContent"], json!({"from": "the fixture"}));
     host.change_bench(&view, Fixture { answers: [].into(), ..fixture }).unwrap();
-    assert!(scene.ask(&view, "tools/call", &call).await.unwrap_err().1.contains("has no answer for \"show\""));
+    assert!(
+        scene.ask(&view, "tools/call", &call).await.unwrap_err().1.contains("has no answer for \"show\"")
+    );
     assert_eq!(scene.calls_on_the_wire(), 0, "none of them reached the server");
 }
 
