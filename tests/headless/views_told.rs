@@ -96,6 +96,30 @@ async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_ow
 }
 
 #[tokio::test]
+async fn a_reading_that_a_view_gives_up_is_cancelled_at_its_server() {
+    let script = legacy().answering("resources/read ui://a/b", DOCUMENT).silent("resources/read ui://a/never");
+    let scene = Scene::open(script).await;
+    let view = scene.view().await;
+    let (host, id) = (&scene.stage.host, request_id());
+    let asked = scene.on_the_wire("resources/read");
+    let read = within(host.view_request(&view, id, "resources/read", r#"{"uri":"ui://a/never"}"#));
+    let give_up = async {
+        while scene.on_the_wire("resources/read") == asked {
+            tokio::task::yield_now().await;
+        }
+        host.cancel_view_request(&view, id);
+    };
+    let (reply, ()) = futures::future::join(read, give_up).await;
+    assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
+    within(async {
+        while scene.on_the_wire("notifications/cancelled") == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn every_view_of_a_call_is_told_how_it_ended_and_goes_with_its_page_or_its_conversation() {
     let folder = tempfile::tempdir().unwrap();
     let mut script = Script::new("2025-11-25").answering("resources/read ui://a/b", DOCUMENT);
