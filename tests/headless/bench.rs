@@ -17,7 +17,7 @@ use usher_tests::{
     stage::{SERVER, Setting, Stage, request_id, within},
 };
 
-use super::CHILD;
+use super::{CHILD, cli::usher};
 
 const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
 
@@ -241,4 +241,18 @@ async fn a_fixture_is_saved_and_opened_again() {
     assert_eq!(host.open_fixture(&path.display().to_string()).await.unwrap(), fixture);
     assert!(host.open_fixture("../usher").await.is_err());
     assert!(host.open_fixture("none").await.is_err());
+}
+
+#[tokio::test]
+async fn a_build_without_a_window_says_so_and_what_is_wrong_comes_first() {
+    let data = tempfile::tempdir().unwrap();
+    let run = usher(data.path(), &["view", "show_dashboard", "--", "usher", "sample-server"]).await;
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.contains("has no window") && run.err.contains("--features desktop"), "{}", run.err);
+    let fixture = data.path().join("other.json");
+    std::fs::write(&fixture, r#"{"usherViewFixture": 1, "tool": "another"}"#).unwrap();
+    let fixture = fixture.display().to_string();
+    let run = usher(data.path(), &["view", "Sample", "show_dashboard", "--fixture", &fixture]).await;
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("a fixture of the tool \"another\""), "{}", run.err);
 }
