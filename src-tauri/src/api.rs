@@ -5,6 +5,7 @@
 mod access;
 mod answers;
 mod asked;
+pub(crate) mod bench;
 mod commands;
 pub(crate) mod contract;
 pub(crate) mod junit;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `start` | the window opens and draws |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
+//! | `bench` | a View on the bench: values, surroundings, endings, the log and a fixture |
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
 //! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
 //! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
@@ -19,6 +20,7 @@
 
 mod access;
 mod audiences;
+mod bench;
 mod consent;
 mod contract;
 mod host_interface;

@@ -7,6 +7,7 @@
 
 mod access;
 mod app_view;
+mod bench;
 mod call;
 mod contract;
 mod conversation;
@@ -23,6 +24,10 @@ pub use access::{
     RefusedTarget, RejectedView, ViewAnswers, WishKindName, WishStateName, WishStateView, WishView,
 };
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
+pub use bench::{
+    BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews, BenchOutcome,
+    BenchStart, BenchTool, BenchVariant, BenchVerdictView,
+};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,
     ToolCallView, VerdictView, WithheldView,

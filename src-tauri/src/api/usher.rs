@@ -20,7 +20,7 @@ use usher_host::{
 use super::{
     ApiError, BatchSink, PageLoss, WindowHost, access, asked,
     serve::Served,
-    types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
+    types::{BenchStart, ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
 };
 
@@ -111,6 +111,8 @@ pub struct Usher {
     pub(super) host: Host,
     board: Arc<Mutex<Board>>,
     pub(super) checks: Arc<super::contract::Checks>,
+    /// What the window is opened for, if it is for the bench.
+    pub(super) bench: Option<BenchStart>,
 }
 
 /// What a page that subscribes is told, and the events since.
@@ -136,7 +138,12 @@ impl Usher {
             lock(&board).conversations.insert(summary.id.clone(), view::summary(summary));
         }
         tokio::spawn(pump(host.clone(), events, Arc::clone(&board)));
-        Ok(Self { host, board, checks: Arc::default() })
+        Ok(Self { host, board, checks: Arc::default(), bench: None })
+    }
+
+    /// The same, with a window that opens on the bench.
+    pub fn on_the_bench(self, bench: BenchStart) -> Self {
+        Self { bench: Some(bench), ..self }
     }
 
     /// The host, for the command line.

@@ -1,5 +1,10 @@
 // Generated from src-tauri/src/api/commands.rs. Do not edit.
 import type { ApprovalChoice } from "./ApprovalChoice";
+import type { BenchForm } from "./BenchForm";
+import type { BenchNews } from "./BenchNews";
+import type { BenchStart } from "./BenchStart";
+import type { BenchTool } from "./BenchTool";
+import type { BenchVerdictView } from "./BenchVerdictView";
 import type { CheckPlan } from "./CheckPlan";
 import type { CheckReport } from "./CheckReport";
 import type { CheckTool } from "./CheckTool";
@@ -123,4 +128,15 @@ export interface Commands {
   set_view_access: { payload: { server_id: string; wishes: Array<WishView>; allowed: boolean; }; answer: null };
   forget_view_answers: { payload: { server_id: string; }; answer: null };
   refused_targets: { payload: { }; answer: Array<RefusedTarget> };
+  bench_start: { payload: { }; answer: BenchStart | null };
+  bench_tools: { payload: { server_id: string; }; answer: Array<BenchTool> };
+  open_bench: { payload: { conversation_id: string; server_id: string; form: BenchForm; }; answer: ViewLaunch };
+  change_bench: { payload: { view_id: string; form: BenchForm; }; answer: null };
+  end_bench_call: { payload: { view_id: string; form: BenchForm; }; answer: null };
+  judge_bench: { payload: { server_id: string; form: BenchForm; }; answer: BenchVerdictView };
+  bench_news: { payload: { view_id: string; }; answer: BenchNews };
+  watch_for_bench: { payload: { server_id: string; paths: Array<string>; }; answer: null };
+  bench_fixtures: { payload: { }; answer: Array<string> };
+  open_bench_fixture: { payload: { place: string; }; answer: BenchForm };
+  save_bench_fixture: { payload: { place: string; form: BenchForm; }; answer: SavedFile };
 }

@@ -14,6 +14,7 @@ import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
 import type { WireLine } from "../bindings/WireLine";
 import { ACCOUNT_COLUMNS, ASSISTANT_TEXT, demoConversations, demoExchange, globexAccounts } from "./demo/conversation";
+import { demoBench } from "./demo/bench";
 import { demoContract } from "./demo/contract";
 import { demoExport, demoForm, demoImported, demoReview, demoServer, demoTest } from "./demo/server-forms";
 import { demoFetchedPrompt, demoFetchedResource, demoPrompts, demoResources } from "./demo/prompts";
@@ -386,6 +387,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       return null;
     },
     refused_targets: () => [],
+    ...demoBench(world),
   };
 
   return {

@@ -10,13 +10,13 @@ import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platf
 import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
 
 /** The tabs of the inspector. */
-export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract";
+export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract" | "view";
 
 const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
 const OPEN_TRIES = 3;
 /** Commands after which a conversation is worth keeping. */
-const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation"]);
+const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation", "open_bench"]);
 
 /**
  * What the components read and do. It holds the reduced state and the window's own choices

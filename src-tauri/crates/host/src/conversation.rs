@@ -4,6 +4,7 @@
 //! through [`HostEvent`]s. Deliberately absent: any decision about audiences, which the engine makes, and any drawing.
 
 mod approval;
+mod bench;
 mod call;
 mod doors;
 mod event;
@@ -29,6 +30,10 @@ mod turn;
 mod views;
 
 pub use approval::{ApprovalChoice, ApprovalRule};
+pub use bench::{
+    Answerer, BenchVerdict, Ending, FIXTURE_VERSION, Failing, Fault, Fixture, News, Policy, Surround,
+    output_schema,
+};
 pub use call::{CallEnd, CallOrder};
 pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
@@ -187,6 +192,7 @@ struct Inner {
     access: views::grants::Access,
     fetched: Mutex<FetchedShelf>,
     subscriptions: Mutex<Subscriptions>,
+    watches: Mutex<bench::Watches>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -236,6 +242,7 @@ impl Host {
             access: views::grants::load(&store).await?,
             fetched: Mutex::default(),
             subscriptions: Mutex::default(),
+            watches: Mutex::default(),
             options,
             store,
             events,

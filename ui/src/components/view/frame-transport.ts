@@ -58,7 +58,7 @@ export class FrameTransport implements Transport {
     // A handshake that is refused changes nothing.
     if ("result" in message && message.id === this.handshake) this.onhandshake();
     const bytes = measure(message, MESSAGE_CAP);
-    this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "");
+    this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "", message);
     // The address is not checked by the platform for a scheme of one's own. The frame cannot hold another page:
     // the window's content policy and its navigation rule admit the View's scheme only.
     this.frame.postMessage(message, "*");
@@ -97,7 +97,7 @@ export class FrameTransport implements Transport {
       this.refuse(event.data, "not a request");
       return;
     }
-    this.log.add("in", nameOf(message), verdict.bytes);
+    this.log.add("in", nameOf(message), verdict.bytes, "", message);
     if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
   }

@@ -14,7 +14,7 @@ import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Question, Seat } from "./consent";
 import { HeightKeeper } from "./height";
 import { keyboard } from "./keyboard";
-import type { ViewSession } from "./view-session";
+import type { SessionDoors, ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
@@ -58,6 +58,10 @@ export interface LifeDoors {
   version: () => string;
   /** Shows an error that concerns nobody else. */
   report: (thrown: unknown) => void;
+  /** Whether what crosses is kept with its values, for an author to look at. */
+  keepsValues?: boolean;
+  /** The beginnings of the input that the View is told first. */
+  pieces?: () => SessionDoors["pieces"];
 }
 
 /** What one opening holds; never shared with the next one, so that nothing old is heard. */
@@ -187,12 +191,13 @@ export class ViewLife {
     const now = (): number => performance.now();
     const log = new BridgeLog(now, () => {
       if (this.opening?.log === log) this.entries = log.list();
-    });
+    }, doors.keepsValues);
     const blocked = new BlockedList((all) => {
       if (this.opening?.log === log) this.blocked = all;
     });
     const seat = doors.seat((next) => (this.question = next));
     const heights = new HeightKeeper(FIRST_HEIGHT, now);
+    const pieces = doors.pieces?.();
     const session = new ViewSession(launch, doors.context(launch, this.width), {
       request: this.requests(launch),
       consent: (asks, signal) => seat.ask(asks, signal),
@@ -206,6 +211,7 @@ export class ViewLife {
       onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
       onflood: () => void this.stop(FLOOD),
+      ...(pieces === undefined ? {} : { pieces }),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);

@@ -6,7 +6,7 @@ import type { Question } from "./consent";
 import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
 import { hostContext } from "./host-context";
-import { ViewSession } from "./view-session";
+import { ViewSession, type SessionDoors } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
 const AROUND = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
@@ -50,7 +50,7 @@ class ByHand {
   private listeners: Array<(event: MessageEvent) => void> = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
-  constructor(launch: Partial<ViewLaunch> = {}) {
+  constructor(launch: Partial<ViewLaunch> = {}, pieces?: SessionDoors["pieces"]) {
     const page: MessageSource = {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
@@ -78,6 +78,7 @@ class ByHand {
       onblocked: (directive, uri) => this.blocked.push([directive, uri]),
       onleave: () => undefined,
       onflood: () => (this.floods += 1),
+      ...(pieces === undefined ? {} : { pieces }),
     });
   }
 
@@ -174,6 +175,24 @@ describe("the order of a View's first messages", () => {
     settled.session.message('{"method":"ui/notifications/tool-cancelled","params":{}}');
     await settled.initialize();
     expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("tells beginnings of the input first, the whole after them, and how the call ended last", async () => {
+    const PARTIAL = "ui/notifications/tool-input-partial";
+    const inputs = [{}, { id: 7 }];
+    const view = await new ByHand({ result_json: null }, { inputs, pace: 1 }).connect();
+    await view.initialize();
+    view.session.result('{"content":[]}');
+    while (view.methods().at(-1) !== RESULT) await settle();
+    expect(view.methods().slice(1)).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
+    expect(view.got.slice(1, 3).map((it) => it.params)).toEqual(inputs.map((it) => ({ arguments: it })));
+    // One that begins anew in the midst of them hears them once, from the first.
+    const restless = await new ByHand({}, { inputs, pace: 1 }).connect();
+    await restless.initialize();
+    await restless.initialize();
+    while (restless.methods().at(-1) !== RESULT) await settle();
+    const after = restless.methods().slice(restless.methods().lastIndexOf("answer 1") + 1);
+    expect(after).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
   });
 
   it("tells of other surroundings only when the View is ready to hear it", async () => {

@@ -41,13 +41,16 @@ export interface SessionDoors {
   onleave: () => void;
   /** The View does nothing but flood. */
   onflood: () => void;
+  /** The beginnings of the input that it is told before the whole, and the milliseconds before each. */
+  pieces?: { inputs: readonly Record<string, unknown>[]; pace: number };
 }
 
 const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
+const PARTIAL = "ui/notifications/tool-input-partial";
 /** What Rust may say to a live View. Everything else is not sent on. */
 const SENDABLE: ReadonlySet<string> = new Set([
-  "ui/notifications/tool-input-partial",
+  PARTIAL,
   RESULT,
   CANCELLED,
   "notifications/progress",
@@ -60,8 +63,10 @@ export class ViewSession {
   private readonly bridge: AppBridge;
   /** The View said `initialized` and has not begun anew since. Nothing is said to it before. */
   private initialized = false;
-  /** It said so once. */
-  private begun = false;
+  /** How often it said so. */
+  private rounds = 0;
+  /** It was told the whole input; how the call ended comes after that. */
+  private hasInput = false;
   private closed = false;
   /** What waits for `initialized`, after the input. */
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
@@ -141,7 +146,7 @@ export class ViewSession {
       if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
       this.outcome = message;
     }
-    if (this.initialized) this.notify(method, params);
+    if (this.initialized && (this.hasInput || message !== this.outcome)) this.notify(method, params);
     // Of all else a View that is not ready has missed nothing: it has asked for no list and no call yet.
     else if (message === this.outcome) this.waiting = [message];
   }
@@ -159,10 +164,29 @@ export class ViewSession {
   }
 
   private start(): void {
-    const again = this.begun;
-    this.begun = true;
+    this.rounds += 1;
     this.initialized = true;
+    this.hasInput = false;
     this.doors.oninitialized();
+    if (this.doors.pieces === undefined) this.tellInput();
+    else void this.tellPieces(this.doors.pieces, this.rounds);
+  }
+
+  /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
+  private async tellPieces({ inputs, pace }: NonNullable<SessionDoors["pieces"]>, round: number): Promise<void> {
+    const isOver = (): boolean => this.closed || !this.initialized || this.rounds !== round;
+    for (const piece of inputs) {
+      await new Promise((done) => setTimeout(done, pace));
+      if (isOver()) return;
+      this.notify(PARTIAL, { arguments: piece });
+    }
+    await new Promise((done) => setTimeout(done, pace));
+    if (!isOver()) this.tellInput();
+  }
+
+  private tellInput(): void {
+    const again = this.rounds > 1;
+    this.hasInput = true;
     this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
     const { outcome, waiting } = this;
     this.waiting = [];

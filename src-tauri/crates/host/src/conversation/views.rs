@@ -11,9 +11,9 @@ use std::{
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use usher_protocol::{RawJson, jsonrpc::ErrorObject};
+use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
-use super::{CallRecord, Host, HostError, live::Live, lock};
+use super::{CallRecord, Host, HostError, bench::Bench, live::Live, lock};
 use crate::app_view::{
     access::{self, Wish},
     csp::{self, Mode, RejectedSource, SANDBOX},
@@ -35,6 +35,7 @@ mod told;
 pub use grants::{ViewAccess, WishState};
 pub use passage::Tunnel;
 pub use stopped::PageLoss;
+pub(super) use told::MAX_ANSWER;
 pub use told::Outcome;
 
 /// How many Views may be open at once. Each is a page with scripts in the window's one web process.
@@ -58,6 +59,8 @@ pub(super) struct Views {
     tunnels: BTreeMap<u64, (Target, CancellationToken)>,
     newest_tunnel: u64,
     refusals: Refusals,
+    /// What those on the bench are shown with, by the View's id.
+    benches: BTreeMap<String, Bench>,
     /// Calls whose Views were ended from outside, and why, until they are started again.
     stopped: BTreeMap<String, String>,
 }
@@ -72,6 +75,17 @@ struct Open {
 }
 
 impl Views {
+    pub(super) fn bench(&self, view_id: &str) -> Option<Bench> {
+        self.benches.get(view_id).cloned()
+    }
+
+    /// Keeps what a View is shown with for as long as it is open.
+    pub(super) fn keep_bench(&mut self, view_id: &str, bench: Bench) {
+        if self.registry.get(view_id).is_some() {
+            self.benches.insert(view_id.to_owned(), bench);
+        }
+    }
+
     fn close(&mut self, view_id: &str) {
         self.registry.close(view_id);
         if let Some(open) = self.open.remove(view_id) {
@@ -80,6 +94,7 @@ impl Views {
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
         self.end_tunnels();
+        self.benches.remove(view_id);
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {
@@ -130,6 +145,15 @@ impl Launch {
     }
 }
 
+/// A document that became an open View.
+struct Opened {
+    view: LiveView,
+    /// What it wishes for beyond its own page, and how each wish stands.
+    wishes: Vec<(Wish, WishState)>,
+    /// The domains that it declares and that are never granted.
+    rejected: Vec<RejectedSource>,
+}
+
 /// The answer to a View.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ViewReply {
@@ -150,29 +174,28 @@ impl Host {
         let tool = self.tool_of(&call).await?;
         let document = self.document(&live, &call, &view).await?;
         let label = HostLabel::new(random_label());
-        let (view, wishes, rejected) = self.register(label, &live.id, &call, &document)?;
-        if wishes.iter().any(|it| it.1 == WishState::Open) {
+        let opened = self.register(label, &live.id, &call, &document, Mode::Strict)?;
+        if opened.wishes.iter().any(|it| it.1 == WishState::Open) {
             self.ask_for_views(&call.server_id, &call.server_name);
         }
-        let (projected, _) = projection::tool(&tool);
-        let windows = cfg!(windows);
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
         let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
-        Ok(Launch {
-            view_id: view.view_id,
-            url: label.url(windows),
-            origin: label.origin(windows),
-            sandbox: SANDBOX,
-            allow: csp::allow_attribute(view.permissions),
-            prefers_border: document.meta.prefers_border.unwrap_or(true),
-            tool: projected,
-            input: told::input(&call.arguments),
-            outcome: self.outcome_for_view(&call).await,
-            capabilities: view.csp.capabilities(view.permissions),
-            wishes,
-            rejected,
-            server_name: call.server_name.clone(),
-        })
+        let outcome = self.outcome_for_view(&call).await;
+        Ok(launch(label, opened, &call, &tool, &document, outcome))
+    }
+
+    /// Opens a View that is of no call of the conversation. What it declares is not asked about: its author says how strict it is.
+    pub(super) fn launch_bench(
+        &self,
+        live: &Live,
+        call: &CallRecord,
+        document: &ViewResource,
+        mode: Mode,
+        shown: (&Tool, Option<Outcome>),
+    ) -> Result<Launch, HostError> {
+        let label = HostLabel::new(random_label());
+        let opened = self.register(label, &live.id, call, document, mode)?;
+        Ok(launch(label, opened, call, shown.0, document, shown.1))
     }
 
     /// Makes a document an open View with an origin of its own, with what it is granted of what it wishes for.
@@ -182,13 +205,18 @@ impl Host {
         conversation_id: &str,
         call: &CallRecord,
         document: &ViewResource,
-    ) -> Result<(LiveView, Vec<(Wish, WishState)>, Vec<RejectedSource>), HostError> {
+        mode: Mode,
+    ) -> Result<Opened, HostError> {
         let (grantable, rejected) = csp::grant(&document.meta.csp);
         let mut views = lock(&self.0.views);
         // Read while the Views are locked: what is taken back from now on finds this one among them.
         let known = self.view_access(&call.server_id);
         let (csp, permissions) = access::within(&grantable, document.meta.permissions, &known.allowed);
-        let mode = Mode::Strict;
+        let csp = match mode {
+            Mode::Strict => csp,
+            // Whoever asks for it has all domains that may be granted.
+            Mode::Relaxed => grantable.clone(),
+        };
         let view = LiveView {
             view_id: self.new_id(),
             server_id: call.server_id.clone(),
@@ -214,7 +242,7 @@ impl Host {
         views.open.insert(view.view_id.clone(), Open::default());
         views.stopped.remove(&call.id);
         let wishes = grants::wish_states(&view, &known);
-        Ok((view, wishes, rejected))
+        Ok(Opened { view, wishes, rejected })
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -252,6 +280,34 @@ impl Host {
 
     pub(super) fn close_views_of(&self, conversation_id: &str) {
         lock(&self.0.views).close_all(|it| it.conversation_id == conversation_id);
+    }
+}
+
+fn launch(
+    label: HostLabel,
+    opened: Opened,
+    call: &CallRecord,
+    tool: &Tool,
+    document: &ViewResource,
+    outcome: Option<Outcome>,
+) -> Launch {
+    let windows = cfg!(windows);
+    let Opened { view, wishes, rejected } = opened;
+    let (projected, _) = projection::tool(tool);
+    Launch {
+        view_id: view.view_id,
+        url: label.url(windows),
+        origin: label.origin(windows),
+        sandbox: SANDBOX,
+        allow: csp::allow_attribute(view.permissions),
+        prefers_border: document.meta.prefers_border.unwrap_or(true),
+        tool: projected,
+        input: told::input(&call.arguments),
+        outcome,
+        capabilities: view.csp.capabilities(view.permissions),
+        wishes,
+        rejected,
+        server_name: call.server_name.clone(),
     }
 }
 
