@@ -202,10 +202,10 @@ impl Host {
         let mut views = lock(&self.0.views);
         let Views { registry, open, asking, .. } = &mut *views;
         let found = registry.all_mut().filter(|it| it.server_id == server_id && !it.asked).find_map(|view| {
-            let open = open_wishes(view, &access);
+            let wishes = open_wishes(view, &access);
             let end = open.get(&view.view_id)?.end.clone();
             view.asked = true;
-            (!open.is_empty()).then(|| (view.view_id.clone(), open, end))
+            (!wishes.is_empty()).then(|| (view.view_id.clone(), wishes, end))
         });
         if found.is_none() {
             asking.remove(server_id);
