@@ -13,7 +13,7 @@ use usher_protocol::{
 };
 
 use super::{
-    ApiError, Usher,
+    ApiError, Usher, access,
     answers::refuse,
     types::{
         BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews,
