@@ -148,7 +148,8 @@ export function reduce(state: AppState, event: UiEvent): AppState {
     case "notice_cleared":
       return { ...state, notices: state.notices.filter((n) => n.id !== event.notice_id) };
     case "view_message":
-      // A message for a View is handed to its frame by the store; it is no state.
+    case "window_closes":
+      // A message for a View is handed to its frame by the store, and the end to the Views; neither is state.
       return state;
   }
 }

@@ -1,4 +1,7 @@
-/** What crossed the boundary of a View, in both directions: names and sizes, never the values. */
+/**
+ * What crossed the boundary of a View, in both directions: names and sizes, why something was stopped, and the beginning
+ * of what the View itself logs. Deliberately absent: the values.
+ */
 
 /** Entries that are kept. */
 const KEPT = 400;
