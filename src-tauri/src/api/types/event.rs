@@ -94,6 +94,8 @@ pub enum UiEvent {
     NoticeCleared { notice_id: String },
     /// The host asks a live View to show something, such as a fresh result.
     ViewMessage { view_id: String, message_json: String },
+    /// The window closes; Views put their things away, and are closed one by one.
+    WindowCloses,
 }
 
 /// Something to tell the user.
