@@ -59,7 +59,7 @@ export interface LifeDoors {
   /** The surroundings of the View now, for a frame in this place. */
   context: (launch: ViewLaunch, place: Place) => McpUiHostContext;
   /** Where the Views of the window are shown. */
-  displays: Displays;
+  displays: Pick<Displays, "mode" | "show" | "wish" | "forget">;
   /** What the frame is called for those who do not see it. */
   title: () => string;
   theme: () => "light" | "dark";

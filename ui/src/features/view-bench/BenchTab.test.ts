@@ -28,6 +28,8 @@ const LAUNCH: ViewLaunch = {
   result_json: null,
   cancelled: null,
   sandbox_capabilities_json: "{}",
+  wishes: [],
+  rejected: [],
   server_name: "Sample",
 };
 
