@@ -23,6 +23,7 @@ mod servers;
 mod servers_cli;
 mod tidy;
 mod views;
+mod views_consent;
 mod views_told;
 
 /// The one program, under a name that these tests can start.

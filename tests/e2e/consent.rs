@@ -88,7 +88,7 @@ async fn words_of_a_view_reach_the_model_only_after_a_yes() -> anyhow::Result<()
     window.screenshot("view-consent").await?;
     window.click("[data-testid=view-consent-refuse]").await?;
     gone(window, "view-consent").await?;
-    answered(window, "Not allowed: the user did not allow it").await?;
+    answered(window, "Not allowed.").await?;
     assert_eq!(doors(window).await?, 0);
     let body = next_body(&stage).await?;
     assert!(!body.contains(ASKED), "{body}");
@@ -127,6 +127,9 @@ async fn what_a_view_keeps_before_the_model_is_asked_once_listed_and_taken_back(
     agree(window, "view-consent", "view-consent-view").await?;
     answered(window, "The model knows").await?;
     window.text_in("[data-testid=item-door]", "what a View keeps as context").await?;
+    window.click("[data-testid=item-door-show]").await?;
+    window.text_in("[data-testid=item-door-words]", TOLD).await?;
+    window.screenshot("view-words").await?;
     let body = next_body(&stage).await?;
     assert_eq!(body.matches(TOLD).count(), 1, "{body}");
 

@@ -20,6 +20,10 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
                 conversation_id: it.conversation_id,
             },
         },
+        host::Asked::ViewWords { view, is_message, text, left_out } => {
+            view::AskedView::ViewWords { tool: view.tool, is_message, text, left_out }
+        }
+        host::Asked::ViewLink { view, url, host } => view::AskedView::ViewLink { tool: view.tool, url, host },
     };
     view::QuestionView { id: it.id, server_name: it.server_name, asked }
 }

@@ -10,7 +10,7 @@ use usher_engine::{
 };
 use usher_host::{
     conversation::{
-        AnswerState, ApprovalRule, CallRecord, CallState, Channel, ExchangeRecord, Host, ItemBody,
+        AnswerState, ApprovalRule, CallRecord, CallState, Channel, DoorKind, ExchangeRecord, Host, ItemBody,
         ItemRecord, LedgerRecord, ModelEntry, Notice, NoticeLevel, Preferences, Preview, ScriptLine,
         ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, StoredLaunch, Summary, TurnState,
         WireRecord,
@@ -254,6 +254,10 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
             text: door.label,
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
+            words: match door.kind {
+                DoorKind::ViewMessage | DoorKind::ViewContext => Some(item.text),
+                DoorKind::ShownToModel => None,
+            },
         },
         ItemBody::Brought(it) => brought(host, it).await,
         ItemBody::Note => view::ItemKind::Note { text: item.text },

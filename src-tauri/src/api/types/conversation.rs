@@ -112,6 +112,8 @@ pub enum ItemKind {
         chip: Option<AudienceChip>,
         #[ts(type = "number")]
         bytes: u64,
+        /// What the View said, if it was one.
+        words: Option<String>,
     },
     /// A prompt that the user sent, or a resource that they attached.
     Brought {

@@ -26,6 +26,17 @@ pub enum AskedView {
     Sample { request: SampleRequestView },
     /// Whether the server may have what the model wrote.
     SampleAnswer { answer: SampleAnswerView },
+    /// Whether words of a View, exactly these, may reach the model: as a message, or kept before it.
+    ViewWords {
+        /// The tool that the View shows.
+        tool: String,
+        is_message: bool,
+        text: String,
+        /// What the View said beside them, such as `2 pictures`; the model does not get it.
+        left_out: Option<String>,
+    },
+    /// Whether an address of a View may be opened outside.
+    ViewLink { tool: String, url: String, host: String },
 }
 
 /// What a server wants to send to the model, whole and in order.
@@ -148,6 +159,8 @@ pub struct ChoiceView {
 #[ts(export)]
 pub enum QuestionAction {
     Accept,
+    /// Agrees to a message of a View and to its later ones, until it is closed.
+    AcceptForView,
     Decline,
     Cancel,
 }

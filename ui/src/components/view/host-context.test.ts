@@ -119,7 +119,7 @@ describe("hostCapabilities", () => {
       serverResources: { listChanged: true },
       logging: {},
       message: { text: {} },
-      updateModelContext: { text: {} },
+      updateModelContext: { text: {}, structuredContent: {} },
       sandbox: { permissions: { clipboardWrite: {} }, csp: { connectDomains: [] } },
     });
     expect(hostCapabilities("null")).not.toHaveProperty("sandbox");

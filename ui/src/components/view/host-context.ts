@@ -161,7 +161,7 @@ export function hostCapabilities(sandboxJson: string): McpUiHostCapabilities {
     serverResources: { listChanged: true },
     logging: {},
     message: { text: {} },
-    updateModelContext: { text: {} },
+    updateModelContext: { text: {}, structuredContent: {} },
     ...(sandbox === null ? {} : { sandbox: sandbox as NonNullable<McpUiHostCapabilities["sandbox"]> }),
   };
 }

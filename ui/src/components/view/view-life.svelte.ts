@@ -10,7 +10,6 @@ import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
-import type { Question, Seat } from "./consent";
 import { HeightKeeper } from "./height";
 import type { ViewSession } from "./view-session";
 
@@ -39,10 +38,6 @@ export interface LifeDoors {
   giveUp: (viewId: string, requestId: number) => void;
   /** Hears what Rust says to the View; the function that is returned ends it. */
   listen: (viewId: string, heard: (json: string) => void) => () => void;
-  /** A place where the View's questions are asked. */
-  seat: (show: (question: Question | null) => void) => Seat;
-  /** Opens an address outside. */
-  openLink: (url: string) => Promise<void>;
   /** The surroundings of the View now, for a frame of this many pixels. */
   context: (launch: ViewLaunch, width: number) => McpUiHostContext;
   /** What the frame is called for those who do not see it. */
@@ -60,7 +55,6 @@ interface Opening {
   session: ViewSession;
   frame: HTMLIFrameElement;
   log: BridgeLog;
-  seat: Seat;
   end: () => void;
 }
 
@@ -72,8 +66,6 @@ export class ViewLife {
   width = $state(0);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
-  /** What the View asks the user now. */
-  question = $state.raw<Question | null>(null);
   /** The launch alone, which stays the same while the phase goes on. */
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
@@ -131,11 +123,6 @@ export class ViewLife {
     if (gone !== null) void this.close(gone);
   }
 
-  /** The user's answer to the question that is shown. */
-  answer(choice: Parameters<Seat["answer"]>[0]): void {
-    this.opening?.seat.answer(choice);
-  }
-
   /** Tells the View its surroundings, which may have changed. */
   surround(theme: "light" | "dark"): void {
     const { opening } = this;
@@ -178,12 +165,10 @@ export class ViewLife {
     const log = new BridgeLog(now, () => {
       if (this.opening?.log === log) this.entries = log.list();
     });
-    const seat = doors.seat((next) => (this.question = next));
+    const requests = new Requests(launch.view_id, doors);
     const heights = new HeightKeeper(FIRST_HEIGHT, now);
     const session = new ViewSession(launch, doors.context(launch, this.width), {
-      request: this.requests(launch),
-      consent: (asks, signal) => seat.ask(asks, signal),
-      openLink: doors.openLink,
+      request: (method, paramsJson, signal) => requests.send(method, paramsJson, signal),
       page: messages,
       log,
       now,
@@ -195,33 +180,15 @@ export class ViewLife {
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);
     const end = (): void => {
-      seat.close();
+      requests.end();
       unlisten();
       clearTimeout(late);
     };
-    this.opening = { launch, session, frame, log, seat, end };
+    this.opening = { launch, session, frame, log, end };
     this.entries = [];
     await session.connect(frame.contentWindow);
     // Only now: a View that is quicker than the bridge would speak to nobody.
     frame.src = launch.url;
-  }
-
-  /** The View's requests to Rust, each with a number by which it can be given up. */
-  private requests(launch: ViewLaunch) {
-    const { view_id } = launch;
-    let count = 0;
-    return async (method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> => {
-      const requestId = (count += 1);
-      const giveUp = (): void => this.doors.giveUp(view_id, requestId);
-      signal.addEventListener("abort", giveUp, { once: true });
-      try {
-        return await this.doors.request(view_id, requestId, method, paramsJson);
-      } catch (thrown) {
-        return { kind: "error", code: -32603, message: toApiError(thrown).what };
-      } finally {
-        signal.removeEventListener("abort", giveUp);
-      }
-    };
   }
 
   private started(how: "late" | "yes"): void {
@@ -237,5 +204,42 @@ export class ViewLife {
     await this.doors.close(launch.view_id).catch((thrown: unknown) => {
       this.doors.report(thrown);
     });
+  }
+}
+
+/** The requests of one opening to Rust, each with a number by which it can be given up. */
+class Requests {
+  private count = 0;
+  private ended = false;
+  /** Those that wait for the user. */
+  private readonly asking = new Set<number>();
+
+  constructor(
+    private readonly viewId: string,
+    private readonly doors: LifeDoors,
+  ) {}
+
+  async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
+    const asks = method.startsWith("ui/");
+    // While it puts its things away a View may still reach its server, and asks nothing of the user.
+    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
+    const id = (this.count += 1);
+    const giveUp = (): void => this.doors.giveUp(this.viewId, id);
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (asks) this.asking.add(id);
+    try {
+      return await this.doors.request(this.viewId, id, method, paramsJson);
+    } catch (thrown) {
+      return { kind: "error", code: -32603, message: toApiError(thrown).what };
+    } finally {
+      this.asking.delete(id);
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** The View is about to go: its questions to the user are taken back. */
+  end(): void {
+    this.ended = true;
+    for (const id of this.asking) this.doors.giveUp(this.viewId, id);
   }
 }

@@ -56,6 +56,35 @@ pub enum Asked {
     Sample(Box<SampleRequest>),
     /// Whether it may have what the model wrote.
     SampleAnswer(Box<SampleAnswer>),
+    /// Whether words of a View may reach the model.
+    ViewWords {
+        /// The View.
+        view: ViewAsker,
+        /// Whether they are said in the person's name; otherwise the View keeps them before the model, and may replace them.
+        is_message: bool,
+        /// Exactly what would reach the model.
+        text: String,
+        /// What the View said beside it and the model would not get, for people.
+        left_out: Option<String>,
+    },
+    /// Whether an address of a View may be opened outside.
+    ViewLink {
+        /// The View.
+        view: ViewAsker,
+        /// The whole address.
+        url: String,
+        /// Its host alone, in ASCII.
+        host: String,
+    },
+}
+
+/// The View that asks; the server is the question's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewAsker {
+    /// The View.
+    pub view_id: String,
+    /// The tool that it shows.
+    pub tool: String,
 }
 
 /// What the person answers.
@@ -63,6 +92,8 @@ pub enum Asked {
 pub enum QuestionAnswer {
     /// Agrees; with what was filled in, an object as JSON.
     Accept(Option<String>),
+    /// Agrees to this message of a View and to its later ones, for as long as it is open.
+    AcceptForView,
     /// Says no.
     Decline,
     /// Goes away.
@@ -168,8 +199,14 @@ impl Host {
         url: &str,
     ) -> bool {
         let Ok(asked) = read(&Ask::Url { message, url: url.to_owned(), id: None }) else { return false };
+        let asker = Asker { id: server_id.to_owned(), name: server_name.to_owned() };
+        matches!(self.ask_person(&asker, asked).await, Elicited::Accept { .. })
+    }
+
+    /// Asks something for the host itself. Dropping the future withdraws the question.
+    pub(super) async fn ask_person(&self, asker: &Asker, asked: Asked) -> Elicited {
         let (answer, answered) = oneshot::channel();
-        let (server_id, server_name) = (server_id.to_owned(), server_name.to_owned());
+        let (server_id, server_name) = (asker.id.clone(), asker.name.clone());
         let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
         let asking = Asking { host: self.clone(), id: record.id.clone() };
         let waiting = Waiting { record: record.clone(), schema: None, answer };
@@ -177,7 +214,7 @@ impl Host {
         self.tell(HostEvent::Question(Box::new(record)));
         let answer = answered.await;
         drop(asking);
-        matches!(answer, Ok(Elicited::Accept { .. }))
+        answer.unwrap_or(Elicited::Cancel)
     }
 
     /// The questions that wait, oldest first.
@@ -196,7 +233,9 @@ impl Host {
             (waiting.record.asked.clone(), waiting.schema.clone())
         };
         // A program that starts and a schema that somebody else wrote take their time, and no other question may wait for them.
-        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&asked, &answer) {
+        if let (Asked::Url { url, .. } | Asked::ViewLink { url, .. }, QuestionAnswer::Accept(_)) =
+            (&asked, &answer)
+        {
             // The yes to an address opens it, so that no caller can say yes without.
             (self.surroundings().open)(url).map_err(|why| {
                 HostError::new(
@@ -207,6 +246,14 @@ impl Host {
             })?;
         }
         let elicited = match answer {
+            QuestionAnswer::AcceptForView => {
+                let Asked::ViewWords { view, is_message: true, .. } = &asked else {
+                    let todo = "Allow it once, or decline.";
+                    return Err(HostError::new("This is asked about each time.", "Nothing was sent.", todo));
+                };
+                self.allow_messages_of(&view.view_id);
+                Elicited::Accept { content: None }
+            }
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,
             QuestionAnswer::Accept(content) => {

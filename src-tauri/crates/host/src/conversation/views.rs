@@ -1,7 +1,7 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! and `doors` lets its words into the conversation.
+//! `consent` asks the user for it, and `doors` lets its words into the conversation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,6 +21,7 @@ use crate::app_view::{
     resource::Permissions,
 };
 
+mod consent;
 mod documents;
 mod doors;
 mod requests;
@@ -46,6 +47,10 @@ pub(super) struct Views {
     newest: BTreeMap<String, u32>,
     /// What was given up before it came.
     given_up: BTreeSet<(String, u32)>,
+    /// What Views ask of the user.
+    consent: consent::Line,
+    /// The newest context that each View wrote.
+    written: BTreeMap<String, doors::Written>,
 }
 
 impl Views {
@@ -56,6 +61,8 @@ impl Views {
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
+        self.consent.close(view_id);
+        self.written.remove(view_id);
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {
@@ -159,6 +166,8 @@ impl Host {
             let opened = views.registry.open(label, live_view);
             opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
             views.ends.insert(view_id.clone(), CancellationToken::new());
+            views.consent.desk.open(&view_id);
+            views.written.insert(view_id.clone(), doors::Written::default());
         }
         let (projected, _) = projection::tool(&tool);
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.

@@ -8,18 +8,31 @@ use usher_engine::Origin;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
 use super::{
-    super::{CallOrder, CallRecord, CallState, DoorKind, Host, HostError, live::Live, lock},
-    ViewReply, doors,
+    super::{Asked, CallOrder, CallRecord, CallState, Host, HostError, live::Live, lock},
+    ViewReply,
     told::MAX_ANSWER,
 };
 use crate::app_view::{
     bridge::{self, ViewRequest},
+    consent::Kind,
     projection,
     rate::{Admission, Lane},
 };
 
 /// How many requests are remembered that were given up before they came.
 const MOST_GIVEN_UP: usize = 256;
+
+/// A request of a View that is being served.
+pub(super) struct Asking<'a> {
+    pub(super) view_id: &'a str,
+    /// Later requests have greater ones.
+    pub(super) request_id: u32,
+    pub(super) live: &'a Arc<Live>,
+    /// The call that the View shows.
+    pub(super) call: &'a CallRecord,
+    /// The View does not wait any more.
+    pub(super) end: &'a CancellationToken,
+}
 
 impl Host {
     /// Checks and answers a request of a View.
@@ -51,7 +64,7 @@ impl Host {
             views.requests.insert(key.clone(), end);
             found
         };
-        let reply = self.answer_view(view_id, (&server_id, &call_id), method, params, &end).await;
+        let reply = self.answer_view(&key, (&server_id, &call_id), method, params, &end).await;
         lock(&self.0.views).requests.remove(&key);
         Ok(match reply {
             Ok(result) if result.bytes() > MAX_ANSWER => {
@@ -81,7 +94,7 @@ impl Host {
 
     async fn answer_view(
         &self,
-        view_id: &str,
+        (view_id, request_id): &(String, u32),
         (server_id, call_id): (&str, &str),
         method: &str,
         params: &str,
@@ -99,7 +112,8 @@ impl Host {
         self.admit(view_id, lane, end).await?;
         // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
         let is_dropped = lane == Lane::Server && !matches!(request, ViewRequest::CallTool { .. });
-        let work = self.serve_view(view_id, (&live, &call), &tools, request, end);
+        let of = Asking { view_id, request_id: *request_id, live: &live, call: &call, end };
+        let work = self.serve_view(&of, &tools, request);
         let reply = tokio::select! {
             biased;
             reply = work => reply,
@@ -139,13 +153,11 @@ impl Host {
 
     async fn serve_view(
         &self,
-        view_id: &str,
-        (live, call): (&Arc<Live>, &CallRecord),
+        of: &Asking<'_>,
         tools: &[Tool],
         request: ViewRequest,
-        end: &CancellationToken,
     ) -> Result<RawJson, ErrorObject> {
-        let empty = || Ok(json!({}).into());
+        let (view_id, live, call, end) = (of.view_id, of.live, of.call, of.end);
         match request {
             ViewRequest::CallTool { name, arguments, progress_token } => {
                 let order = CallOrder {
@@ -169,29 +181,23 @@ impl Host {
                 let pages = pages.map_err(|error| unreachable_server(&error.in_short()))?;
                 Ok(all_pages(&pages, list.member()))
             }
-            // The address is good, and nothing is opened here. With this answer the window asks the user, shows the whole
-            // address and whose View asks, and opens it with a command of its own; a refusal it answers itself.
-            ViewRequest::OpenLink { .. } | ViewRequest::Ping => empty(),
-            // The window has shown the user these very words and passes them on only after a yes (X5).
-            ViewRequest::Message { content } => {
-                let text = doors::words(&content);
-                self.open_view_door(live, call, DoorKind::ViewMessage, "a View's message", text).await;
-                empty()
-            }
+            ViewRequest::Ping => Ok(json!({}).into()),
+            ViewRequest::OpenLink { url } => Ok(self.open_link_for_view(of, url).await),
+            ViewRequest::Message { content } => self.say_for_view(of, &content).await,
             ViewRequest::UpdateModelContext { content, structured } => {
-                let mut text = doors::words(&content);
-                if let Some(value) = structured {
-                    text = [text.as_str(), value.get()]
-                        .iter()
-                        .filter(|it| !it.is_empty())
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join("\n");
-                }
-                self.open_view_door(live, call, DoorKind::ViewContext, "what a View keeps as context", text)
-                    .await;
-                empty()
+                self.keep_for_view(of, &content, structured.as_ref()).await
             }
+        }
+    }
+
+    /// Shows the user the whole address and whose View asks. The yes opens it.
+    async fn open_link_for_view(&self, of: &Asking<'_>, url: String) -> RawJson {
+        let parsed = url::Url::parse(&url).ok();
+        let host = parsed.as_ref().and_then(|it| it.host_str()).unwrap_or_default().to_owned();
+        let asked = |view| Asked::ViewLink { view, url, host };
+        match self.consents((of.view_id, of.call), Kind::Link, asked, of.end).await {
+            true => json!({}).into(),
+            false => json!({"isError": true}).into(),
         }
     }
 
@@ -229,6 +235,6 @@ fn unreachable_server(why: &str) -> ErrorObject {
 }
 
 /// The answer to a request that nobody waits for.
-fn gone() -> ErrorObject {
+pub(super) fn gone() -> ErrorObject {
     ErrorObject::new(-32000, "the View does not wait for this any more")
 }
