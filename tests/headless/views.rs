@@ -104,7 +104,7 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
         tools/call: -32602 arguments is not an object
         tools/call: -32602 the parameters are wrong: missing field `name` at line 1 column 2
         initialize: -32601 Views cannot ask for "initialize"
-        sampling/createMessage: -32601 Views cannot ask for "sampling/createMessage"
+        sampling/createMessage: -32601 the user does not let this server ask the model
         ui/open-link: -32602 only http and https addresses are opened
         ui/open-link: -32602 only http and https addresses are opened
         ui/open-link: -32602 addresses with a user in them are not opened

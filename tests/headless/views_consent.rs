@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use usher_engine::{Mode, ledger::LedgerEntry};
-use usher_host::conversation::{Asked, ItemBody, QuestionAnswer, Surroundings, ViewReply};
+use usher_host::conversation::{
+    Asked, ItemBody, QuestionAnswer, ServerTrust, Surroundings, ViewFile, ViewReply,
+};
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
     stage::{SERVER, Setting, Stage, request_id, the_call, within},
@@ -18,6 +20,7 @@ struct Scene {
     conversation: String,
     call: String,
     opened: Arc<Mutex<Vec<String>>>,
+    downloads: tempfile::TempDir,
     model: ScriptedModel,
 }
 
@@ -32,15 +35,21 @@ impl Scene {
             opens.lock().unwrap().push(url.to_owned());
             Ok(())
         };
-        let surroundings = Surroundings { open: Arc::new(open), ..Surroundings::default() };
-        let setting = Setting { surroundings, ..Setting::sample::<&str>(CHILD, &[]) };
+        let downloads = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings {
+            open: Arc::new(open),
+            downloads: Some(downloads.path().to_owned()),
+            ..Surroundings::default()
+        };
+        let mut setting = Setting { surroundings, ..Setting::sample::<&str>(CHILD, &[]) };
+        setting.connection.offers.sampling = true;
         let stage = Stage::open(&setting).await;
         stage.ready(SERVER).await;
         let answers = [call([("show_dashboard", json!({}))]), say(["Done."]), say(["I see."])];
         let model = ScriptedModel::start(answers).await;
         let conversation = stage.conversation(Mode::App, &model).await;
         let call = the_call(&stage.turn(&conversation, "Please.").await).id.clone();
-        Self { stage, conversation, call, opened, model }
+        Self { stage, conversation, call, opened, downloads, model }
     }
 
     async fn view(&self) -> String {
@@ -68,6 +77,17 @@ impl Scene {
     async fn doors(&self) -> Vec<String> {
         let items = self.stage.opened(&self.conversation).await.items;
         items.into_iter().filter(|it| matches!(it.body, ItemBody::Door(_))).map(|it| it.text).collect()
+    }
+
+    /// The files that were saved, by their names.
+    fn saved(&self) -> Vec<(String, Vec<u8>)> {
+        let files = std::fs::read_dir(self.downloads.path()).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = files
+            .map(|it| it.unwrap())
+            .map(|it| (it.file_name().into_string().unwrap(), std::fs::read(it.path()).unwrap()))
+            .collect();
+        files.sort();
+        files
     }
 
     fn opened(&self) -> Vec<String> {
@@ -261,4 +281,103 @@ async fn the_last_context_stands_whichever_was_answered_last() {
     let (reply, ()) = futures::future::join(asks, user).await;
     assert_eq!(reply, result(json!({})));
     assert_eq!(scene.doors().await, [""; 0]);
+}
+
+fn resource(uri: &str, body: Value) -> Value {
+    let mut resource = body;
+    resource["uri"] = json!(uri);
+    json!({"type": "resource", "resource": resource})
+}
+
+#[tokio::test]
+async fn files_are_saved_as_they_were_shown_after_a_yes_and_nothing_is_written_over() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let calls = scene.stage.opened(&scene.conversation).await.calls;
+    let page = calls[&scene.call].view.as_ref().unwrap().resource_uri.clone();
+    let contents = json!({"contents": [
+        resource("file:///a/../../etc/%2e%2e%2freport.csv", json!({"text": "a,b"})),
+        resource("x:/report.csv", json!({"blob": "AAEC"})),
+        {"type": "resource_link", "uri": page, "name": "../page"},
+    ]});
+    let asks = ("ui/download-file", &contents);
+    let (reply, asked) = scene.answered(&view, asks, YES).await;
+    let Asked::ViewFiles { view: from, files, folder } = asked else { panic!("{asked:?}") };
+    assert_eq!((from.view_id, folder), (view.clone(), scene.downloads.path().display().to_string()));
+    let file = |name: &str, bytes| ViewFile { name: name.to_owned(), bytes };
+    assert_eq!(files[..2], [file("report.csv", 3), file("report.csv", 3)]);
+    assert_eq!(reply, result(json!({})));
+    let saved = scene.saved();
+    let names: Vec<&str> = saved.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(names, [files[2].name.as_str(), "report (2).csv", "report.csv"]);
+    assert_eq!((&saved[1].1[..], &saved[2].1[..]), (&[0, 1, 2][..], &b"a,b"[..]));
+    assert_eq!(saved[0].1.len() as u64, files[2].bytes);
+    assert!(String::from_utf8_lossy(&saved[0].1).contains("<html"), "what the server has at its address");
+    // The conversation tells of it, and the model does not hear of it.
+    let items = scene.stage.opened(&scene.conversation).await.items;
+    assert!(items.iter().any(|it| it.body == ItemBody::Note && it.text.contains("report (2).csv")));
+    // A no writes nothing.
+    let (reply, _) = scene.answered(&view, asks, QuestionAnswer::Decline).await;
+    assert_eq!(reply, result(json!({"isError": true})));
+    // Nor does what cannot be read.
+    let other = scene.view().await;
+    let gone = json!({"contents": [{"type": "resource_link", "uri": "file:///etc/passwd", "name": "p"}]});
+    let ViewReply::Error(_) = scene.ask(&other, "ui/download-file", &gone).await else { panic!() };
+    assert_eq!(scene.saved(), saved);
+    assert!(scene.stage.host.questions().is_empty());
+}
+
+#[tokio::test]
+async fn a_view_asks_the_model_where_its_server_may_and_the_user_sees_all_of_it() {
+    let scene = Scene::open().await;
+    let host = &scene.stage.host;
+    let params = json!({"maxTokens": 50, "messages": [{"role": "user", "content": {"type": "text", "text": "CANARY-ASKED"}}]});
+    let asks = ("sampling/createMessage", &params);
+    let launch = host.open_view(&scene.call).await.unwrap();
+    assert!(!launch.can_sample);
+    let ViewReply::Error(error) = scene.ask(&launch.view_id, asks.0, asks.1).await else { panic!() };
+    assert_eq!(error.code, -32601, "the user did not turn it on");
+    let trust = ServerTrust { asks_model: true, ..ServerTrust::default() };
+    host.set_server_trust(SERVER, trust).await.unwrap();
+    scene.stage.ready(SERVER).await;
+    let launch = host.open_view(&scene.call).await.unwrap();
+    assert!(launch.can_sample);
+    let person = async {
+        let Asked::Sample(shown) = scene.stage.answer(YES).await else { panic!() };
+        assert!(shown.by_view);
+        assert_eq!(shown.messages[0].text, "CANARY-ASKED");
+        let question = scene
+            .stage
+            .told(|_| host.questions().into_iter().find(|it| matches!(it.asked, Asked::SampleAnswer(_))))
+            .await;
+        let Asked::SampleAnswer(answer) = &question.asked else { panic!() };
+        assert_eq!((answer.by_view, answer.text.as_str()), (true, "I see."));
+        let exchange = host.exchange_body(&answer.exchange_id).await.unwrap().exchange;
+        assert_eq!(exchange.asked_by.as_deref(), Some("the View of sample"));
+        host.answer_question(&question.id, YES).unwrap();
+    };
+    let (reply, ()) = futures::future::join(scene.ask(&launch.view_id, asks.0, asks.1), person).await;
+    assert_eq!(
+        reply,
+        result(
+            json!({"role": "assistant", "content": {"type": "text", "text": "I see."}, "model": "scripted-1", "stopReason": "endTurn"})
+        )
+    );
+    let sent = scene.model.received()[2].json["messages"].clone();
+    assert_eq!(
+        sent,
+        json!([{"role": "user", "content": "CANARY-ASKED"}]),
+        "nothing of the conversation goes along"
+    );
+    // A no is final for this opening, and costs nothing.
+    let (reply, _) = scene.answered(&launch.view_id, asks, QuestionAnswer::Decline).await;
+    let ViewReply::Error(error) = reply else { panic!("{reply:?}") };
+    assert_eq!(error.code, -1);
+    assert_eq!(scene.model.received().len(), 3);
+    let facts = scene.stage.opened(&scene.conversation).await.ledger;
+    let facts: Vec<String> = facts.iter().map(|it| it.entry.line().text).collect();
+    assert!(
+        facts.iter().any(|it| it == "what the model wrote for the View of sample went to it, allowed by you")
+    );
+    assert!(facts.iter().any(|it| it == "you did not let the View of sample ask the model"), "{facts:#?}");
 }

@@ -607,6 +607,7 @@ impl Commands for Usher {
             cancelled,
             sandbox_capabilities_json: launch.capabilities.to_string(),
             server_name: launch.server_name,
+            can_sample: launch.can_sample,
         })
     }
 

@@ -40,7 +40,7 @@ pub(super) fn answer(
         // A command says that it cannot be asked for words of a model.
         Asked::Sample(_) | Asked::SampleAnswer(_) => QuestionAnswer::Decline,
         // A command shows no Views.
-        Asked::ViewWords { .. } | Asked::ViewLink { .. } => QuestionAnswer::Decline,
+        Asked::ViewWords { .. } | Asked::ViewLink { .. } | Asked::ViewFiles { .. } => QuestionAnswer::Decline,
     }
 }
 

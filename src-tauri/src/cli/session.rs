@@ -296,7 +296,8 @@ impl Session {
             | Asked::Sample(_)
             | Asked::SampleAnswer(_)
             | Asked::ViewWords { .. }
-            | Asked::ViewLink { .. } => {
+            | Asked::ViewLink { .. }
+            | Asked::ViewFiles { .. } => {
                 answer_question(&self.host, &question.id, QuestionAnswer::Cancel);
             }
         }

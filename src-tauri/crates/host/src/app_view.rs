@@ -2,13 +2,15 @@
 //!
 //! Everything here is pure: [`resource`] reads the HTML that a server gives, [`csp`] turns its declared domains into a policy,
 //! [`projection`] makes the bytes that cross to the View, [`bridge`] checks what the View asks, [`rate`] how often and [`consent`] what the user
-//! must say to it, [`words`] are what a View would say to the model, and [`registry`] knows the Views that are live. The window only relays: a View cannot choose a server, and nothing that it sends is believed.
+//! must say to it, [`words`] are what a View would say to the model and
+//! [`download`] what it would save, and [`registry`] knows the Views that are live. The window only relays: a View cannot choose a server, and nothing that it sends is believed.
 //!
 //! Deliberately absent: calls to servers and the model, which the conversation makes, and the frame itself, which the window draws.
 
 pub mod bridge;
 pub mod consent;
 pub mod csp;
+pub mod download;
 pub mod projection;
 pub mod rate;
 pub mod registry;

@@ -41,6 +41,8 @@ pub struct ViewLaunch {
     /// What was granted, as `hostCapabilities.sandbox`.
     pub sandbox_capabilities_json: String,
     pub server_name: String,
+    /// Whether it may ask the model.
+    pub can_sample: bool,
 }
 
 /// An answer to a request of a View.

@@ -37,6 +37,17 @@ pub enum AskedView {
     },
     /// Whether an address of a View may be opened outside.
     ViewLink { tool: String, url: String, host: String },
+    /// Whether files of a View may be saved in a folder.
+    ViewFiles { tool: String, files: Vec<ViewFileView>, folder: String },
+}
+
+/// A file that a View would have saved.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct ViewFileView {
+    pub name: String,
+    #[ts(type = "number")]
+    pub bytes: u64,
 }
 
 /// What a server wants to send to the model, whole and in order.
@@ -58,6 +69,8 @@ pub struct SampleRequestView {
     pub conversation: String,
     /// What of the server's wishes is not followed.
     pub remarks: Vec<String>,
+    /// Whether it is a View of the server that asks.
+    pub by_view: bool,
 }
 
 /// A message that a server wants to send to the model.
@@ -79,6 +92,8 @@ pub struct SampleAnswerView {
     pub cut: Option<String>,
     pub exchange_id: String,
     pub conversation_id: String,
+    /// Whether it is for a View of the server.
+    pub by_view: bool,
 }
 
 /// What the person lets a server have.

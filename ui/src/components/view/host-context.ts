@@ -152,16 +152,21 @@ export function hostContext(around: Surroundings): McpUiHostContext {
   };
 }
 
-/** What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted. */
-export function hostCapabilities(sandboxJson: string): McpUiHostCapabilities {
+/**
+ * What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted, and `canSample` whether
+ * the user lets its server ask the model.
+ */
+export function hostCapabilities(sandboxJson: string, canSample: boolean): McpUiHostCapabilities {
   const sandbox = objectOf(sandboxJson);
   return {
     openLinks: {},
+    downloadFile: {},
     serverTools: { listChanged: true },
     serverResources: { listChanged: true },
     logging: {},
     message: { text: {} },
     updateModelContext: { text: {}, structuredContent: {} },
+    ...(canSample ? { sampling: {} } : {}),
     ...(sandbox === null ? {} : { sandbox: sandbox as NonNullable<McpUiHostCapabilities["sandbox"]> }),
   };
 }

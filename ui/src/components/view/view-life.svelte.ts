@@ -220,7 +220,7 @@ class Requests {
   ) {}
 
   async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
-    const asks = method.startsWith("ui/");
+    const asks = method.startsWith("ui/") || method.startsWith("sampling/");
     // While it puts its things away a View may still reach its server, and asks nothing of the user.
     if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
     const id = (this.count += 1);

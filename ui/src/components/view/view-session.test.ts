@@ -21,6 +21,7 @@ const LAUNCH: ViewLaunch = {
   cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
   server_name: "Sample",
+  can_sample: false,
 };
 
 type Wire = { id?: number; method?: string; params?: Record<string, unknown>; result?: unknown; error?: { code: number; message: string } };
@@ -250,11 +251,20 @@ describe("what crosses the boundary", () => {
   it("has no answer for what it does not advertise", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    for (const method of ["sampling/createMessage", "ui/download-file"]) {
-      await view.send({ id: 20, method, params: { messages: [], maxTokens: 1, contents: [] } });
-      expect(view.got.at(-1)?.error?.code).toBe(-32601);
-    }
+    await view.send({ id: 20, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
+    expect(view.got.at(-1)?.error?.code).toBe(-32601);
     expect(view.asked).toEqual([]);
+  });
+
+  it("lets a View ask the model where the user lets its server", async () => {
+    const view = await new ByHand({ can_sample: true }).connect();
+    await view.initialize();
+    expect(view.got[0]?.result).toMatchObject({ hostCapabilities: { sampling: {} } });
+    const params = { messages: [{ role: "user", content: { type: "text", text: "Sum it up" } }], maxTokens: 9 };
+    view.answer = { kind: "result", json: '{"role":"assistant","content":{"type":"text","text":"7"},"model":"m"}' };
+    await view.send({ id: 20, method: "sampling/createMessage", params });
+    expect(view.asked.map(([method, json]) => [method, JSON.parse(json)])).toEqual([["sampling/createMessage", params]]);
+    expect(view.got.at(-1)?.result).toMatchObject({ content: { text: "7" } });
   });
 
   it("mends the two usual slips of hand-written Views", async () => {

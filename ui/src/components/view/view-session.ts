@@ -65,7 +65,7 @@ export class ViewSession {
     context: McpUiHostContext,
     private readonly doors: SessionDoors,
   ) {
-    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json), {
+    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json, launch.can_sample), {
       hostContext: context,
     });
     this.handlers();
@@ -184,6 +184,10 @@ export class ViewSession {
     bridge.onlistresourcetemplates = (params, extra) => this.forward("resources/templates/list", params, extra.mcpReq.signal);
     bridge.onlistprompts = (params, extra) => this.forward("prompts/list", params, extra.mcpReq.signal);
     bridge.onopenlink = (params, extra) => this.forward("ui/open-link", params, extra.mcpReq.signal);
+    bridge.ondownloadfile = (params, extra) => this.forward("ui/download-file", params, extra.mcpReq.signal);
+    if (this.launch.can_sample) {
+      bridge.oncreatesamplingmessage = (params, extra) => this.forward("sampling/createMessage", params, extra.mcpReq.signal);
+    }
     bridge.onmessage = (params, extra) => this.forward("ui/message", params, extra.mcpReq.signal);
     bridge.onupdatemodelcontext = (params, extra) => this.forward("ui/update-model-context", params, extra.mcpReq.signal);
     // The bridge has no setter for this one.

@@ -53,6 +53,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     cancelled: null,
     sandbox_capabilities_json: "{}",
     server_name: "Sample",
+    can_sample: false,
     ...change,
   };
   const platform = {
@@ -166,9 +167,9 @@ describe("ViewFrame", () => {
   it("lets Rust ask the user, and says that nobody waits when the View is stopped", async () => {
     const asked: string[] = [];
     const host = store(asked);
+    const answered = host.rpc.bind(host);
     const rpc = vi.spyOn(host, "rpc");
-    const answered = rpc.getMockImplementation();
-    rpc.mockImplementation((cmd, payload) => (cmd === "view_request" ? (asked.push(cmd), new Promise(() => undefined)) : answered!(cmd, payload)) as never);
+    rpc.mockImplementation((cmd, payload) => (cmd === "view_request" ? (asked.push(cmd), new Promise(() => undefined)) : answered(cmd, payload)) as never);
     const frame = await speaking(asked, host);
     say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "hi" }] } });
     await waitFor(() => expect(rpc).toHaveBeenCalledWith("view_request", expect.objectContaining({ view_id: "v1", request_id: 1, method: "ui/message" })));

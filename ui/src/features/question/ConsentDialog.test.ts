@@ -62,6 +62,21 @@ describe("words of a View", () => {
   });
 });
 
+describe("files of a View", () => {
+  it("are named with their sizes and where they go, and are saved only after a yes", async () => {
+    const files = [{ name: "report\u202e.csv", bytes: 2048 }, { name: "b.png", bytes: 3 }];
+    const { rpc } = await stage({ kind: "view_files", tool: "refresh", files, folder: "/home/ada/Downloads" });
+    const dialog = screen.getByRole("dialog");
+    expect(dialog.textContent).toContain("Save these 2 files?");
+    expect(screen.getAllByRole("listitem").map((it) => it.textContent)).toEqual(["reportU+202E.csv 2.0 kB", "b.png 3 B"]);
+    expect(dialog.textContent).toContain("/home/ada/Downloads");
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Save" }));
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
+    });
+  });
+});
+
 describe("an address of a View", () => {
   it("is shown whole with whose View asks, and a failure to open it is told", async () => {
     const { rpc } = await stage(link);

@@ -72,7 +72,8 @@ struct Entry {
 #[derive(Debug, Default)]
 struct Seat {
     allowed: BTreeSet<Kind>,
-    is_context_refused: bool,
+    /// What was refused for good.
+    refused: BTreeSet<Kind>,
     refused_ms: Option<u64>,
 }
 
@@ -96,7 +97,7 @@ impl Desk {
         }
         let is_quiet = seat.refused_ms.is_some_and(|at| (at..at.saturating_add(QUIET_MS)).contains(&now_ms));
         let in_line = self.line.iter().filter(|it| it.view_id == view_id).count();
-        if is_quiet || in_line > MOST_WAITING || (kind == Kind::Context && seat.is_context_refused) {
+        if is_quiet || in_line > MOST_WAITING || seat.refused.contains(&kind) {
             return Admission::Answered(false);
         }
         let ticket = Ticket(self.given);
@@ -129,7 +130,10 @@ impl Desk {
         let Some(seat) = self.seats.get_mut(&view_id) else { return };
         if !is_yes {
             seat.refused_ms = Some(now_ms);
-            seat.is_context_refused |= kind == Kind::Context;
+            // What goes on without the user, or costs money, is not asked for again after a no.
+            if matches!(kind, Kind::Context | Kind::Sample) {
+                seat.refused.insert(kind);
+            }
             self.settle(&view_id, |_| Some(false));
             return;
         }
@@ -238,6 +242,13 @@ mod tests {
         room.now += 60_000;
         assert_eq!(room.ask("b", Context), NO);
         room.asked("b", Message);
+        // A question to the model is refused for good too, but a yes is a yes to that one alone.
+        let mut room = Room::new();
+        let sample = room.asked("a", Sample);
+        room.answer(sample, false);
+        room.now += 60_000;
+        assert_eq!(room.ask("a", Sample), NO);
+        room.asked("b", Sample);
     }
 
     #[test]

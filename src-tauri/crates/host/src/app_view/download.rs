@@ -164,7 +164,8 @@ mod tests {
         assert_eq!(read(json!({"contents": [other, this]})), Ok(vec![0, 1, 2]));
         assert_eq!(read(json!({"contents": [other]})), Ok(b"two".to_vec()));
         assert!(read(json!({"contents": [other, other]})).is_err());
-        for nothing in [json!({}), json!([]), json!({"contents": []}), json!({"contents": [{"uri": "x:1"}]})] {
+        for nothing in [json!({}), json!([]), json!({"contents": []}), json!({"contents": [{"uri": "x:1"}]})]
+        {
             assert!(read(nothing.clone()).is_err(), "{nothing}");
         }
     }

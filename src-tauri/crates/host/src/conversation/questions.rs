@@ -76,6 +76,24 @@ pub enum Asked {
         /// Its host alone, in ASCII.
         host: String,
     },
+    /// Whether files of a View may be saved.
+    ViewFiles {
+        /// The View.
+        view: ViewAsker,
+        /// Each file.
+        files: Vec<ViewFile>,
+        /// Where they would go.
+        folder: String,
+    },
+}
+
+/// A file that a View would have saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewFile {
+    /// The name that it would get, unless it is taken.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
 }
 
 /// The View that asks; the server is the question's.

@@ -24,6 +24,7 @@ use crate::app_view::{
 mod consent;
 mod documents;
 mod doors;
+mod files;
 mod requests;
 mod told;
 
@@ -97,6 +98,8 @@ pub struct Launch {
     pub capabilities: Value,
     /// The server's name.
     pub server_name: String,
+    /// Whether the View may ask the model, each time with the user's consent.
+    pub can_sample: bool,
 }
 
 impl Launch {
@@ -184,6 +187,7 @@ impl Host {
             outcome: self.outcome_for_view(&call).await,
             capabilities: granted.capabilities(permissions, EGRESS),
             server_name: call.server_name.clone(),
+            can_sample: self.may_views_ask_model(&call.server_id),
         })
     }
 

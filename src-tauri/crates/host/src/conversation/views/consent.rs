@@ -43,7 +43,7 @@ impl Drop for Place {
 impl Host {
     /// Whether the user lets a View do something. `asked` says it with all that the user must know; what is done after a yes is exactly
     /// that. A View that does not wait any more has a no.
-    pub(super) async fn consents(
+    pub(in crate::conversation) async fn consents(
         &self,
         (view_id, call): (&str, &CallRecord),
         kind: Kind,

@@ -53,7 +53,8 @@ impl Host {
             }
         }
         let text = format!("The View of {} {}.", of.call.server_name, lines.join("; "));
-        let fact = LedgerEntry::Approved { answer: format!("you let its View save files: {}", lines.join("; ")) };
+        let fact =
+            LedgerEntry::Approved { answer: format!("you let its View save files: {}", lines.join("; ")) };
         self.record(of.live, Some(&of.call.id), fact);
         let _kept = self.add_item(of.live, ItemBody::Note, text).await;
         if is_whole { Ok(json!({}).into()) } else { refused() }

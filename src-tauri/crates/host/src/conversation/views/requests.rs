@@ -12,11 +12,14 @@ use super::{
     ViewReply,
     told::MAX_ANSWER,
 };
-use crate::app_view::{
-    bridge::{self, ViewRequest},
-    consent::Kind,
-    projection,
-    rate::{Admission, Lane},
+use crate::{
+    app_view::{
+        bridge::{self, ViewRequest},
+        consent::Kind,
+        projection,
+        rate::{Admission, Lane},
+    },
+    connection::Answer,
 };
 
 /// How many requests are remembered that were given up before they came.
@@ -187,6 +190,8 @@ impl Host {
             ViewRequest::UpdateModelContext { content, structured } => {
                 self.keep_for_view(of, &content, structured.as_ref()).await
             }
+            ViewRequest::Download { files } => self.save_for_view(of, files).await,
+            ViewRequest::Sample { params } => self.sample_for_view(of, &params).await,
         }
     }
 
@@ -201,7 +206,26 @@ impl Host {
         }
     }
 
-    fn connection_for_view(&self, call: &CallRecord) -> Result<crate::connection::Connection, ErrorObject> {
+    /// Lets the View ask the model, where the user lets its server (rules of client/sampling).
+    async fn sample_for_view(&self, of: &Asking<'_>, params: &RawJson) -> Result<RawJson, ErrorObject> {
+        if !self.may_views_ask_model(&of.call.server_id) {
+            let what = "the user does not let this server ask the model";
+            return Err(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, what));
+        }
+        let asked = self.sample_as_view((of.view_id, of.call), of.live, params, of.end).await;
+        match asked {
+            Answer::Sampled(result) => Ok(result),
+            Answer::Unusable { why } => Err(ErrorObject::new(ErrorObject::INVALID_PARAMS, why)),
+            Answer::Refused { why } => Err(ErrorObject::new(-1, why)),
+            Answer::Failed { why } => Err(ErrorObject::new(ErrorObject::INTERNAL, why)),
+            Answer::Elicited(_) | Answer::Roots(_) => Err(gone()),
+        }
+    }
+
+    pub(super) fn connection_for_view(
+        &self,
+        call: &CallRecord,
+    ) -> Result<crate::connection::Connection, ErrorObject> {
         let server = self.server(&call.server_id).ok_or_else(|| unreachable_server("it was removed"))?;
         server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.in_short()))
     }
@@ -230,7 +254,7 @@ fn all_pages(pages: &[RawJson], member: &str) -> RawJson {
     RawJson::of(&BTreeMap::from([(member, all)])).unwrap_or_else(|_| json!({member: []}).into())
 }
 
-fn unreachable_server(why: &str) -> ErrorObject {
+pub(super) fn unreachable_server(why: &str) -> ErrorObject {
     ErrorObject::new(-32000, why)
 }
 
