@@ -8,7 +8,11 @@ import type { UsageView } from "./UsageView";
 /**
  * What an entry is.
  */
-export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant", text: string, state: AnswerState, model: string, usage: UsageView | null, } | { "kind": "tool_call", call: ToolCallView, } | { "kind": "door", text: string, chip: AudienceChip | null, bytes: number, } | { "kind": "brought", 
+export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant", text: string, state: AnswerState, model: string, usage: UsageView | null, } | { "kind": "tool_call", call: ToolCallView, } | { "kind": "door", text: string, chip: AudienceChip | null, bytes: number, 
+/**
+ * What the View said, if it was one.
+ */
+words: string | null, } | { "kind": "brought", 
 /**
  * Whether it is a prompt.
  */

@@ -39,4 +39,8 @@ cancelled: string | null,
 /**
  * What was granted, as `hostCapabilities.sandbox`.
  */
-sandbox_capabilities_json: string, server_name: string, };
+sandbox_capabilities_json: string, server_name: string, 
+/**
+ * Whether it may ask the model.
+ */
+can_sample: boolean, };
