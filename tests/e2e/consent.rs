@@ -1,4 +1,4 @@
-//! What the sample server's View asks of the user: words for the model, and an address to open. Each is asked in the window, a no
+//! What the sample server's View asks of the user: words for the model, an address to open, and a file to save. Each is asked in the window, a no
 //! lets nothing through and the View learns it, and a yes lets through exactly what was shown.
 //!
 //! No browser opens: the program that opens addresses is a script of the test, found first in the search path.
@@ -88,7 +88,7 @@ async fn words_of_a_view_reach_the_model_only_after_a_yes() -> anyhow::Result<()
     window.screenshot("view-consent").await?;
     window.click("[data-testid=view-consent-refuse]").await?;
     gone(window, "view-consent").await?;
-    answered(window, "Not allowed: the user did not allow it").await?;
+    answered(window, "Not allowed.").await?;
     assert_eq!(doors(window).await?, 0);
     let body = next_body(&stage).await?;
     assert!(!body.contains(ASKED), "{body}");
@@ -127,6 +127,9 @@ async fn what_a_view_keeps_before_the_model_is_asked_once_listed_and_taken_back(
     agree(window, "view-consent", "view-consent-view").await?;
     answered(window, "The model knows").await?;
     window.text_in("[data-testid=item-door]", "what a View keeps as context").await?;
+    window.click("[data-testid=item-door-show]").await?;
+    window.text_in("[data-testid=item-door-words]", TOLD).await?;
+    window.screenshot("view-words").await?;
     let body = next_body(&stage).await?;
     assert_eq!(body.matches(TOLD).count(), 1, "{body}");
 
@@ -155,6 +158,34 @@ async fn context_of_a_view_that_was_refused_is_not_asked_about_again() -> anyhow
     assert_eq!(doors(window).await?, 0);
     let body = next_body(&stage).await?;
     assert!(!body.contains(TOLD), "{body}");
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_file_of_a_view_is_saved_only_after_a_yes() -> anyhow::Result<()> {
+    let folder = TempDir::new()?;
+    let place = folder.path().display().to_string();
+    let stage = with_view(vec![("USHER_DOWNLOAD_DIR".to_owned(), place.clone())]).await?;
+    let window = &stage.window;
+
+    press(window, "save-table").await?;
+    let shown = dialog(window, "view-files").await?;
+    assert!(shown.contains("customers.csv") && shown.contains(&place) && shown.contains("Sample"), "{shown}");
+    window.screenshot("view-files").await?;
+    window.click("[data-testid=view-files-refuse]").await?;
+    gone(window, "view-files").await?;
+    answered(window, "Not allowed.").await?;
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is saved after a no");
+
+    tokio::time::sleep(QUIET).await;
+    press(window, "save-table").await?;
+    dialog(window, "view-files").await?;
+    agree(window, "view-files", "view-files-save").await?;
+    answered(window, "Saved.").await?;
+    let saved = fs::read_to_string(folder.path().join("customers.csv"))?;
+    assert!(saved.lines().count() > 1, "{saved}");
+    window.text_in("[data-testid=item-note]", "customers.csv").await?;
     stage.window.close().await
 }
 

@@ -3,7 +3,9 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 use usher_engine::{Mode, ledger::LedgerEntry};
-use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, ItemBody, Opened, ViewReply};
+use usher_host::conversation::{
+    ApprovalChoice, Asked, CallState, HostEvent, ItemBody, Opened, QuestionAnswer, ViewReply,
+};
 use usher_tests::{
     canaries::fresh_seed,
     scripted_model::{ScriptedModel, call, say, text_of},
@@ -47,6 +49,11 @@ impl Scene {
         within(self.stage.host.view_request(&self.view, request_id(), method, &params.to_string()))
             .await
             .unwrap()
+    }
+
+    /// Asks, and the user answers with a yes to what is shown.
+    async fn agreed(&self, method: &str, params: &Value) -> (ViewReply, Asked) {
+        futures::future::join(self.ask(method, params), self.stage.answer(QuestionAnswer::Accept(None))).await
     }
 
     /// The error, by its code and its first words.
@@ -97,7 +104,7 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
         tools/call: -32602 arguments is not an object
         tools/call: -32602 the parameters are wrong: missing field `name` at line 1 column 2
         initialize: -32601 Views cannot ask for "initialize"
-        sampling/createMessage: -32601 Views cannot ask for "sampling/createMessage"
+        sampling/createMessage: -32601 the user does not let this server ask the model
         ui/open-link: -32602 only http and https addresses are opened
         ui/open-link: -32602 only http and https addresses are opened
         ui/open-link: -32602 addresses with a user in them are not opened
@@ -174,17 +181,30 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
     let text = |it: &str| json!([{"type": "text", "text": it}]);
     // What the View was handed is not the model's, whatever the View does with it on its own side.
     expect!["model: assistant-content"].assert_eq(&reach(&scene.seed, &[("model", &bodies(&scene.model))]));
-    for (method, params) in [
-        ("ui/update-model-context", json!({"content": text("FIRST-CONTEXT")})),
+    let mut shown = Vec::new();
+    for (method, params, is_asked) in [
+        ("ui/update-model-context", json!({"content": text("FIRST-CONTEXT")}), true),
+        // What a View keeps is asked about once; it may replace it.
         (
             "ui/update-model-context",
             json!({"content": text("SECOND-CONTEXT"), "structuredContent": {"picked": 7}}),
+            false,
         ),
-        ("ui/message", json!({"role": "user", "content": text("A-WISH")})),
+        ("ui/message", json!({"role": "user", "content": text("A-WISH")}), true),
     ] {
-        let reply = scene.ask(method, &params).await;
-        assert!(matches!(reply, ViewReply::Result(_)), "{method}: {reply:?}");
+        let reply = if is_asked {
+            let (reply, asked) = scene.agreed(method, &params).await;
+            let Asked::ViewWords { view, is_message, text, left_out: None } = asked else {
+                panic!("{asked:?}")
+            };
+            shown.push(format!("{}: {is_message} {text}", view.tool));
+            reply
+        } else {
+            scene.ask(method, &params).await
+        };
+        assert_eq!(reply, ViewReply::Result(json!({}).into()), "{method}");
     }
+    assert_eq!(shown, ["show_dashboard: false FIRST-CONTEXT", "show_dashboard: true A-WISH"]);
     assert_eq!(scene.model.received().len(), 2, "a View begins no turn");
     let opened = scene.stage.turn(&scene.conversation, "What does it show?").await;
     assert_eq!(scene.stage.failure(&scene.conversation).await, None);
@@ -228,13 +248,9 @@ async fn x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_b
         let doors = opened.items.into_iter().filter(|it| matches!(it.body, ItemBody::Door(_)));
         doors.map(|it| (it.id, it.text)).collect::<Vec<_>>()
     };
-    for (method, params) in [
-        ("ui/update-model-context", context("FIRST")),
-        ("ui/message", json!({"role": "user", "content": context("WISH")["content"]})),
-        ("ui/update-model-context", context("SECOND")),
-    ] {
-        scene.ask(method, &params).await;
-    }
+    scene.agreed("ui/update-model-context", &context("FIRST")).await;
+    scene.agreed("ui/message", &json!({"role": "user", "content": context("WISH")["content"]})).await;
+    scene.ask("ui/update-model-context", &context("SECOND")).await;
     let [(wish, _), (second, text)] = <[_; 2]>::try_from(shown().await).unwrap();
     assert_eq!(text, "SECOND", "the last context stands for the one before");
     host.take_back(&scene.conversation, &wish).await.unwrap();

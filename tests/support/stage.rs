@@ -17,8 +17,8 @@ use usher_engine::{Mode, ledger::LedgerEntry, selection::Consumers};
 use usher_host::{
     connection::{ConnectionOptions, PathSource},
     conversation::{
-        CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, ScriptLine, ServerStatus,
-        Shown, StoredSpec, Surroundings, TurnState,
+        Asked, CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, QuestionAnswer,
+        QuestionRecord, ScriptLine, ServerStatus, Shown, StoredSpec, Surroundings, TurnState,
     },
     model::{Patience, ToolChoice},
     store::{Approval, ServerRow, Store, StoreOptions},
@@ -243,6 +243,19 @@ impl Stage {
             }
         })
         .await
+    }
+
+    /// The question that waits for the user, once there is one.
+    pub async fn question(&self) -> QuestionRecord {
+        self.told(|_| self.host.questions().into_iter().next()).await
+    }
+
+    /// Waits for a question of a View, asserts that it is the only one, and answers it.
+    pub async fn answer(&self, answer: QuestionAnswer) -> Asked {
+        let question = self.question().await;
+        assert_eq!(self.host.questions().len(), 1, "one question stands in the window");
+        self.host.answer_question(&question.id, answer).unwrap();
+        question.asked
     }
 
     /// The first call, once it is on the wire.

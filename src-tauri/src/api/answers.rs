@@ -168,6 +168,7 @@ impl Commands for Usher {
     ) -> Result<(), ApiError> {
         let answer = match action {
             QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
+            QuestionAction::AcceptForView => host::QuestionAnswer::AcceptForView,
             QuestionAction::Decline => host::QuestionAnswer::Decline,
             QuestionAction::Cancel => host::QuestionAnswer::Cancel,
         };

@@ -18,11 +18,24 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
                 cut: it.cut,
                 exchange_id: it.exchange_id,
                 conversation_id: it.conversation_id,
+                by_view: it.by_view,
             },
         },
         host::Asked::ViewAccess { wishes } => {
             view::AskedView::ViewAccess { wishes: wishes.into_iter().map(access::wish).collect() }
         }
+        host::Asked::ViewWords { view, is_message, text, left_out } => {
+            view::AskedView::ViewWords { tool: view.tool, is_message, text, left_out }
+        }
+        host::Asked::ViewFiles { view, files, folder } => {
+            let file = |it: host::ViewFile| view::ViewFileView { name: it.name, bytes: it.bytes };
+            view::AskedView::ViewFiles {
+                tool: view.tool,
+                files: files.into_iter().map(file).collect(),
+                folder,
+            }
+        }
+        host::Asked::ViewLink { view, url, host } => view::AskedView::ViewLink { tool: view.tool, url, host },
     };
     view::QuestionView { id: it.id, server_name: it.server_name, asked }
 }
@@ -63,6 +76,7 @@ fn sample(it: host::SampleRequest) -> view::SampleRequestView {
         tool: it.tool,
         conversation: it.conversation,
         remarks: it.remarks,
+        by_view: it.by_view,
     }
 }
 

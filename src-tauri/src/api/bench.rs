@@ -165,6 +165,7 @@ pub(super) fn launch(launch: Launch) -> ViewLaunch {
         wishes: access::states(launch.wishes),
         rejected: access::rejected(launch.rejected),
         server_name: launch.server_name,
+        can_sample: launch.can_sample,
     }
 }
 

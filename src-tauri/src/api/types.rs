@@ -52,7 +52,7 @@ pub use prompt::{
 };
 pub use question::{
     AskedView, ChoiceView, FieldInput, FieldView, LogLevelName, QuestionAction, QuestionView,
-    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView,
+    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView, ViewFileView,
 };
 pub use record::{
     BodySpan, ExchangeBody, ExchangeView, LedgerIcon, LedgerRow, ScriptLine, SourceKind, SourceShare,

@@ -89,6 +89,7 @@ impl UsherOptions {
         Surroundings {
             home: dirs::home_dir(),
             config: dirs::config_dir(),
+            downloads: Some(super::answers::downloads()),
             // A window is in no folder; a command is where it was typed.
             project: std::env::current_dir().ok().filter(|_| self.by_command),
             env: Arc::new(|| {

@@ -252,12 +252,12 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
         },
         ItemBody::Door(door) => view::ItemKind::Door {
             text: door.label,
-            words: match door.kind {
-                DoorKind::ShownToModel => None,
-                DoorKind::ViewMessage | DoorKind::ViewContext => Some(item.text),
-            },
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
+            words: match door.kind {
+                DoorKind::ViewMessage | DoorKind::ViewContext => Some(item.text),
+                DoorKind::ShownToModel => None,
+            },
         },
         ItemBody::Brought(it) => brought(host, it).await,
         ItemBody::Note => view::ItemKind::Note { text: item.text },

@@ -41,6 +41,8 @@ pub(super) fn answer(
         Asked::Sample(_) | Asked::SampleAnswer(_) => QuestionAnswer::Decline,
         // A command opens no Views; what the window would ask is left to it.
         Asked::ViewAccess { .. } => QuestionAnswer::Cancel,
+        // A command shows no Views.
+        Asked::ViewWords { .. } | Asked::ViewLink { .. } | Asked::ViewFiles { .. } => QuestionAnswer::Decline,
     }
 }
 

@@ -292,7 +292,13 @@ impl Session {
                 ));
                 answer_question(&self.host, &question.id, QuestionAnswer::Decline);
             }
-            Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) | Asked::ViewAccess { .. } => {
+            Asked::Form { .. }
+            | Asked::Sample(_)
+            | Asked::SampleAnswer(_)
+            | Asked::ViewAccess { .. }
+            | Asked::ViewWords { .. }
+            | Asked::ViewLink { .. }
+            | Asked::ViewFiles { .. } => {
                 answer_question(&self.host, &question.id, QuestionAnswer::Cancel);
             }
         }

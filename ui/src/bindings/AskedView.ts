@@ -2,9 +2,18 @@
 import type { FieldView } from "./FieldView";
 import type { SampleAnswerView } from "./SampleAnswerView";
 import type { SampleRequestView } from "./SampleRequestView";
+import type { ViewFileView } from "./ViewFileView";
 import type { WishView } from "./WishView";
 
 /**
  * What is asked. The texts are the server's own.
  */
-export type AskedView = { "kind": "form", message: string, fields: Array<FieldView>, } | { "kind": "url", message: string, url: string, host: string, } | { "kind": "sample", request: SampleRequestView, } | { "kind": "sample_answer", answer: SampleAnswerView, } | { "kind": "view_access", wishes: Array<WishView>, };
+export type AskedView = { "kind": "form", message: string, fields: Array<FieldView>, } | { "kind": "url", message: string, url: string, host: string, } | { "kind": "sample", request: SampleRequestView, } | { "kind": "sample_answer", answer: SampleAnswerView, } | { "kind": "view_access", wishes: Array<WishView>, } | { "kind": "view_words", 
+/**
+ * The tool that the View shows.
+ */
+tool: string, is_message: boolean, text: string, 
+/**
+ * What the View said beside them, such as `2 pictures`; the model does not get it.
+ */
+left_out: string | null, } | { "kind": "view_link", tool: string, url: string, host: string, } | { "kind": "view_files", tool: string, files: Array<ViewFileView>, folder: string, };

@@ -7,4 +7,8 @@ export type SampleAnswerView = { model: string, text: string,
 /**
  * Why it is not whole, if it is not.
  */
-cut: string | null, exchange_id: string, conversation_id: string, };
+cut: string | null, exchange_id: string, conversation_id: string, 
+/**
+ * Whether it is for a View of the server.
+ */
+by_view: boolean, };

@@ -20,4 +20,8 @@ conversation: string,
 /**
  * What of the server's wishes is not followed.
  */
-remarks: Array<string>, };
+remarks: Array<string>, 
+/**
+ * Whether it is a View of the server that asks.
+ */
+by_view: boolean, };

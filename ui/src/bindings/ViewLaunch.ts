@@ -49,4 +49,9 @@ wishes: Array<WishStateView>,
 /**
  * The domains that it declares and that are never granted.
  */
-rejected: Array<RejectedView>, server_name: string, };
+rejected: Array<RejectedView>, server_name: string, 
+/**
+ * Whether it may ask the model.
+ */
+can_sample: boolean, };
+

@@ -209,6 +209,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         words: null,
         chip: { audience: "user", format: "structured", color: "user" },
         bytes: 6100,
+        words: null,
       });
       return null;
     },

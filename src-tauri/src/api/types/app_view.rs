@@ -51,6 +51,8 @@ pub struct ViewLaunch {
     /// The domains that it declares and that are never granted.
     pub rejected: Vec<RejectedView>,
     pub server_name: String,
+    /// Whether it may ask the model.
+    pub can_sample: bool,
 }
 
 /// An answer to a request of a View.

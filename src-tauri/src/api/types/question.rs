@@ -30,6 +30,28 @@ pub enum AskedView {
     SampleAnswer { answer: SampleAnswerView },
     /// Whether the server's Views may have something beyond their own pages: every domain in full, and every feature.
     ViewAccess { wishes: Vec<WishView> },
+    /// Whether words of a View, exactly these, may reach the model: as a message, or kept before it.
+    ViewWords {
+        /// The tool that the View shows.
+        tool: String,
+        is_message: bool,
+        text: String,
+        /// What the View said beside them, such as `2 pictures`; the model does not get it.
+        left_out: Option<String>,
+    },
+    /// Whether an address of a View may be opened outside.
+    ViewLink { tool: String, url: String, host: String },
+    /// Whether files of a View may be saved in a folder.
+    ViewFiles { tool: String, files: Vec<ViewFileView>, folder: String },
+}
+
+/// A file that a View would have saved.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct ViewFileView {
+    pub name: String,
+    #[ts(type = "number")]
+    pub bytes: u64,
 }
 
 /// What a server wants to send to the model, whole and in order.
@@ -51,6 +73,8 @@ pub struct SampleRequestView {
     pub conversation: String,
     /// What of the server's wishes is not followed.
     pub remarks: Vec<String>,
+    /// Whether it is a View of the server that asks.
+    pub by_view: bool,
 }
 
 /// A message that a server wants to send to the model.
@@ -72,6 +96,8 @@ pub struct SampleAnswerView {
     pub cut: Option<String>,
     pub exchange_id: String,
     pub conversation_id: String,
+    /// Whether it is for a View of the server.
+    pub by_view: bool,
 }
 
 /// What the person lets a server have.
@@ -152,6 +178,8 @@ pub struct ChoiceView {
 #[ts(export)]
 pub enum QuestionAction {
     Accept,
+    /// Agrees to a message of a View and to its later ones, until it is closed.
+    AcceptForView,
     Decline,
     Cancel,
 }

@@ -120,16 +120,18 @@ describe("hostContext", () => {
 
 describe("hostCapabilities", () => {
   it("advertises what has an answer, and the sandbox as it was granted", () => {
-    expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}')).toEqual({
+    expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}', false)).toEqual({
       openLinks: {},
+      downloadFile: {},
       serverTools: { listChanged: true },
       serverResources: { listChanged: true },
       logging: {},
       message: { text: {} },
-      updateModelContext: { text: {} },
+      updateModelContext: { text: {}, structuredContent: {} },
       sandbox: { permissions: { clipboardWrite: {} }, csp: { connectDomains: [] } },
     });
-    expect(hostCapabilities("null")).not.toHaveProperty("sandbox");
+    expect(hostCapabilities("null", false)).not.toHaveProperty("sandbox");
+    expect(hostCapabilities("null", true)).toMatchObject({ sampling: {} });
   });
 });
 

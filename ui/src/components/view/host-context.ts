@@ -165,16 +165,21 @@ function dimensions({ mode, width, height }: Place): NonNullable<McpUiHostContex
   return { width: Math.round(width), height: Math.round(height) };
 }
 
-/** What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted. */
-export function hostCapabilities(sandboxJson: string): McpUiHostCapabilities {
+/**
+ * What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted, and `canSample` whether
+ * the user lets its server ask the model.
+ */
+export function hostCapabilities(sandboxJson: string, canSample: boolean): McpUiHostCapabilities {
   const sandbox = objectOf(sandboxJson);
   return {
     openLinks: {},
+    downloadFile: {},
     serverTools: { listChanged: true },
     serverResources: { listChanged: true },
     logging: {},
     message: { text: {} },
-    updateModelContext: { text: {} },
+    updateModelContext: { text: {}, structuredContent: {} },
+    ...(canSample ? { sampling: {} } : {}),
     ...(sandbox === null ? {} : { sandbox: sandbox as NonNullable<McpUiHostCapabilities["sandbox"]> }),
   };
 }

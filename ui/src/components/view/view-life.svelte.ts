@@ -11,7 +11,6 @@ import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
 import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
-import type { Question, Seat } from "./consent";
 import type { Displays, Mode } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
@@ -52,10 +51,6 @@ export interface LifeDoors {
   giveUp: (viewId: string, requestId: number) => void;
   /** Hears what Rust says to the View; the function that is returned ends it. */
   listen: (viewId: string, heard: (json: string) => void) => () => void;
-  /** A place where the View's questions are asked. */
-  seat: (show: (question: Question | null) => void) => Seat;
-  /** Opens an address outside. */
-  openLink: (url: string) => Promise<void>;
   /** The surroundings of the View now, for a frame in this place. */
   context: (launch: ViewLaunch, place: Place) => McpUiHostContext;
   /** Where the Views of the window are shown. */
@@ -79,7 +74,6 @@ interface Opening {
   session: ViewSession;
   frame: HTMLIFrameElement;
   log: BridgeLog;
-  seat: Seat;
   end: () => void;
 }
 
@@ -96,8 +90,6 @@ export class ViewLife {
   entries = $state.raw<readonly BridgeEntry[]>([]);
   /** What the View's policy stopped. */
   blocked = $state.raw<readonly Blocked[]>([]);
-  /** What the View asks the user now. */
-  question = $state.raw<Question | null>(null);
   /** The launch alone, which stays the same while the phase goes on. */
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
@@ -127,7 +119,7 @@ export class ViewLife {
 
   /** Whether it asked for something that has no answer yet, or the user looks at it beside the conversation. */
   get isBusy(): boolean {
-    return this.asking > 0 || this.question !== null || this.mode !== "inline";
+    return this.asking > 0 || this.mode !== "inline";
   }
 
   /** Starts the View. One that comes back has its old height from the start, so that nothing around it jumps. */
@@ -197,11 +189,6 @@ export class ViewLife {
     if (gone !== null) void this.close(gone);
   }
 
-  /** The user's answer to the question that is shown. */
-  answer(choice: Parameters<Seat["answer"]>[0]): void {
-    this.opening?.seat.answer(choice);
-  }
-
   /** Tells the View its surroundings, which may have changed. A frame without a size is not shown now. */
   surround(theme: "light" | "dark"): void {
     const { opening } = this;
@@ -249,13 +236,18 @@ export class ViewLife {
     const blocked = new BlockedList((all) => {
       if (this.opening?.log === log) this.blocked = all;
     });
-    const seat = doors.seat((next) => (this.question = next));
+    const requests = new Requests(launch.view_id, doors);
     const heights = new HeightKeeper(this.height, now);
     const pieces = doors.pieces?.();
     const session = new ViewSession(launch, doors.context(launch, this.where()), {
-      request: this.requests(launch),
-      consent: (asks, signal) => seat.ask(asks, signal),
-      openLink: doors.openLink,
+      request: async (method, paramsJson, signal) => {
+        this.asking += 1;
+        try {
+          return await requests.send(method, paramsJson, signal);
+        } finally {
+          this.asking -= 1;
+        }
+      },
       page: messages,
       log,
       now,
@@ -277,36 +269,16 @@ export class ViewLife {
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);
     const end = (): void => {
-      seat.close();
+      requests.end();
       unlisten();
       clearTimeout(late);
     };
-    this.opening = { launch, session, frame, log, seat, end };
+    this.opening = { launch, session, frame, log, end };
     this.entries = [];
     this.blocked = [];
     await session.connect(frame.contentWindow);
     // Only now: a View that is quicker than the bridge would speak to nobody.
     frame.src = launch.url;
-  }
-
-  /** The View's requests to Rust, each with a number by which it can be given up. */
-  private requests(launch: ViewLaunch) {
-    const { view_id } = launch;
-    let count = 0;
-    return async (method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> => {
-      const requestId = (count += 1);
-      const giveUp = (): void => this.doors.giveUp(view_id, requestId);
-      signal.addEventListener("abort", giveUp, { once: true });
-      this.asking += 1;
-      try {
-        return await this.doors.request(view_id, requestId, method, paramsJson);
-      } catch (thrown) {
-        return { kind: "error", code: -32603, message: toApiError(thrown).what };
-      } finally {
-        this.asking -= 1;
-        signal.removeEventListener("abort", giveUp);
-      }
-    };
   }
 
   private where(): Place {
@@ -326,5 +298,42 @@ export class ViewLife {
     await this.doors.close(launch.view_id).catch((thrown: unknown) => {
       this.doors.report(thrown);
     });
+  }
+}
+
+/** The requests of one opening to Rust, each with a number by which it can be given up. */
+class Requests {
+  private count = 0;
+  private ended = false;
+  /** Those that wait for the user. */
+  private readonly asking = new Set<number>();
+
+  constructor(
+    private readonly viewId: string,
+    private readonly doors: LifeDoors,
+  ) {}
+
+  async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
+    const asks = method.startsWith("ui/") || method.startsWith("sampling/");
+    // While it puts its things away a View may still reach its server, and asks nothing of the user.
+    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
+    const id = (this.count += 1);
+    const giveUp = (): void => this.doors.giveUp(this.viewId, id);
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (asks) this.asking.add(id);
+    try {
+      return await this.doors.request(this.viewId, id, method, paramsJson);
+    } catch (thrown) {
+      return { kind: "error", code: -32603, message: toApiError(thrown).what };
+    } finally {
+      this.asking.delete(id);
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** The View is about to go: its questions to the user are taken back. */
+  end(): void {
+    this.ended = true;
+    for (const id of this.asking) this.doors.giveUp(this.viewId, id);
   }
 }

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
-import type { Question } from "./consent";
 import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
 import type { Mode } from "./display.svelte";
@@ -26,6 +25,7 @@ const LAUNCH: ViewLaunch = {
   wishes: [],
   rejected: [],
   server_name: "Sample",
+  can_sample: false,
 };
 
 type Wire = { id?: number; method?: string; params?: Record<string, unknown>; result?: unknown; error?: { code: number; message: string } };
@@ -46,9 +46,6 @@ class ByHand {
   modes: readonly Mode[] = [];
   mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
-  readonly questions: Question[] = [];
-  readonly opened: string[] = [];
-  agrees: boolean | Promise<boolean> = true;
   readonly session: ViewSession;
   private listeners: Array<(event: MessageEvent) => void> = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
@@ -63,14 +60,6 @@ class ByHand {
         this.asked.push([method, paramsJson]);
         this.signals.push(signal);
         return Promise.resolve(this.answer);
-      },
-      consent: (question) => {
-        this.questions.push(question);
-        return Promise.resolve(this.agrees);
-      },
-      openLink: (url) => {
-        this.opened.push(url);
-        return url.includes("broken") ? Promise.reject(new Error("no browser")) : Promise.resolve();
       },
       page,
       log: this.log,
@@ -290,7 +279,7 @@ describe("what crosses the boundary", () => {
     expect(view.asked).toEqual([
       ["tools/call", '{"name":"refresh","arguments":{"page":2}}'],
       ["tools/list", "{}"],
-      ["ui/open-link", '{"url":"https://example.com/"}'],
+      ["ui/open-link", '{"url":"https://example.com"}'],
     ]);
     expect(view.got.find((message) => message.id === 2)?.result).toEqual({ content: [], structuredContent: { ok: true } });
   });
@@ -306,11 +295,20 @@ describe("what crosses the boundary", () => {
   it("has no answer for what it does not advertise", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    for (const method of ["sampling/createMessage", "ui/download-file"]) {
-      await view.send({ id: 20, method, params: { messages: [], maxTokens: 1, contents: [] } });
-      expect(view.got.at(-1)?.error?.code).toBe(-32601);
-    }
+    await view.send({ id: 20, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
+    expect(view.got.at(-1)?.error?.code).toBe(-32601);
     expect(view.asked).toEqual([]);
+  });
+
+  it("lets a View ask the model where the user lets its server", async () => {
+    const view = await new ByHand({ can_sample: true }).connect();
+    await view.initialize();
+    expect(view.got[0]?.result).toMatchObject({ hostCapabilities: { sampling: {} } });
+    const params = { messages: [{ role: "user", content: { type: "text", text: "Sum it up" } }], maxTokens: 9 };
+    view.answer = { kind: "result", json: '{"role":"assistant","content":{"type":"text","text":"7"},"model":"m"}' };
+    await view.send({ id: 20, method: "sampling/createMessage", params });
+    expect(view.asked.map(([method, json]) => [method, JSON.parse(json)])).toEqual([["sampling/createMessage", params]]);
+    expect(view.got.at(-1)?.result).toMatchObject({ content: { text: "7" } });
   });
 
   it("mends the two usual slips of hand-written Views", async () => {
@@ -352,85 +350,40 @@ describe("what crosses the boundary", () => {
 });
 
 describe("what needs the user", () => {
-  const say = { id: 5, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "Buy it", annotations: { priority: 1 } }, { type: "image", data: "QUJD", mimeType: "image/png" }, { type: "text", text: "now" }] } };
+  const say = { id: 5, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "Buy it" }, { type: "image", data: "QUJD", mimeType: "image/png" }] } };
 
-  it("sends on the very words that were agreed to, and nothing beside them", async () => {
+  it("goes to Rust whole and as it came, and is not answered before Rust answers", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
+    let answer: (answer: ViewAnswer) => void = () => undefined;
+    view.answer = new Promise<ViewAnswer>((done) => (answer = done)) as never;
     await view.send(say);
-    await view.send({ id: 6, method: "ui/update-model-context", params: { content: [{ type: "text", text: "Row 7" }], structuredContent: { id: 7 } } });
-    expect(view.questions).toEqual([
-      { kind: "message", text: "Buy it\nnow" },
-      { kind: "context", text: 'Row 7\n{"id":7}' },
-    ]);
-    expect(view.asked).toEqual([
-      ["ui/message", '{"role":"user","content":[{"type":"text","text":"Buy it\\nnow"}]}'],
-      ["ui/update-model-context", '{"content":[{"type":"text","text":"Row 7\\n{\\"id\\":7}"}]}'],
-    ]);
-    expect(view.got.at(-1)?.result).toEqual({});
-  });
-
-  it("asks nothing of Rust before the user has answered", async () => {
-    const view = await new ByHand().connect();
-    await view.initialize();
-    let agree: (yes: boolean) => void = () => undefined;
-    view.agrees = new Promise((done) => (agree = done));
-    await view.send(say);
-    expect(view.questions).toHaveLength(1);
-    expect(view.asked).toEqual([]);
-    agree(true);
+    expect(view.asked.map(([method, params]) => [method, JSON.parse(params)])).toEqual([["ui/message", say.params]]);
+    expect(view.methods()).not.toContain("answer 5");
+    answer({ kind: "result", json: '{"_meta":{"leftOut":"1 picture"}}' });
     await settle();
-    expect(view.asked).toHaveLength(1);
+    expect(view.got.at(-1)).toMatchObject({ id: 5, result: { _meta: { leftOut: "1 picture" } } });
   });
 
-  it("answers with an error when the user refuses, and lets nothing through", async () => {
+  it("is refused in the way that the extension has for it", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    view.agrees = false;
+    view.answer = { kind: "result", json: '{"isError":true}' };
     await view.send(say);
-    expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
-    await view.send({ id: 6, method: "ui/update-model-context", params: { structuredContent: { id: 7 } } });
-    expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
-    expect(view.asked).toEqual([]);
-  });
-
-  it("asks about no words that are none, and takes back without a question", async () => {
-    const view = await new ByHand().connect();
-    await view.initialize();
-    await view.send({ id: 5, method: "ui/message", params: { role: "user", content: [{ type: "image", data: "QUJD", mimeType: "image/png" }] } });
-    expect(view.got.at(-1)?.error?.code).toBe(-32602);
-    await view.send({ id: 6, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "x".repeat(100_001) }] } });
-    expect(view.got.at(-1)?.error?.code).toBe(-32602);
-    await view.send({ id: 7, method: "ui/update-model-context", params: { content: [] } });
-    expect(view.got.at(-1)?.result).toEqual({});
-    expect(view.questions).toEqual([]);
-    expect(view.asked).toEqual([["ui/update-model-context", '{"content":[]}']]);
-  });
-
-  it("opens an address that Rust accepts and the user agrees to, in the form that was shown", async () => {
-    const view = await new ByHand().connect();
-    await view.initialize();
-    await view.send({ id: 5, method: "ui/open-link", params: { url: "HTTPS://exämple.com/a b" } });
-    expect(view.questions).toEqual([{ kind: "link", address: "https://xn--exmple-cua.com/a%20b" }]);
-    expect(view.opened).toEqual(["https://xn--exmple-cua.com/a%20b"]);
-    expect(view.got.at(-1)?.result).toEqual({});
-    view.agrees = false;
     await view.send({ id: 6, method: "ui/open-link", params: { url: "https://example.com" } });
-    expect(view.got.at(-1)?.result).toEqual({ isError: true });
-    view.agrees = true;
-    await view.send({ id: 7, method: "ui/open-link", params: { url: "https://broken.example" } });
-    expect(view.got.at(-1)?.result).toEqual({ isError: true });
-    expect(view.opened).toHaveLength(2);
+    expect(view.got.slice(-2).map((it) => it.result)).toEqual([{ isError: true }, { isError: true }]);
+    view.answer = { kind: "error", code: -32000, message: "the user did not allow it" };
+    await view.send({ id: 7, method: "ui/update-model-context", params: { structuredContent: { id: 7 } } });
+    expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
   });
 
-  it("does not ask about an address that Rust refuses", async () => {
+  it("is given up when the View gives it up", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    view.answer = { kind: "error", code: -32602, message: "only http and https addresses are opened" };
-    await view.send({ id: 5, method: "ui/open-link", params: { url: "javascript:alert(1)" } });
-    expect(view.got.at(-1)?.error?.code).toBe(-32602);
-    expect(view.questions).toEqual([]);
-    expect(view.opened).toEqual([]);
+    view.answer = new Promise(() => undefined) as never;
+    await view.send({ id: 5, method: "ui/open-link", params: { url: "https://example.com" } });
+    await view.send({ method: "notifications/cancelled", params: { requestId: 5 } });
+    expect(view.signals[0]?.aborted).toBe(true);
   });
 });
 

@@ -2,8 +2,7 @@
  * One View's life on its side of the boundary: the official bridge with a null client, so that every request goes to
  * Rust, which decides. It keeps the order that the Apps extension asks for: nothing before `initialized`, the tool's
  * input always and first, then its result or its cancellation.
- * What a View would say to the model and what it would open goes through the user first (X5).
- * Deliberately absent: any decision about what a View may have.
+ * Deliberately absent: any decision about what a View may have, and asking the user, which is Rust's too (X5).
  */
 import { AppBridge, type McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { z } from "zod";
@@ -11,7 +10,6 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
 import { offered, type Mode } from "./display.svelte";
-import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
 import type { MessageSource } from "../../platform/messages";
 import { FrameTransport, type FrameWindow } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
@@ -23,10 +21,6 @@ const TEARDOWN_MS = 1000;
 export interface SessionDoors {
   /** Asks Rust on the View's behalf. The signal says that the View does not wait any more. */
   request: (method: string, paramsJson: string, signal: AbortSignal) => Promise<ViewAnswer>;
-  /** Asks the user. Ends with a no when the View gives up. */
-  consent: (question: Question, signal: AbortSignal) => Promise<boolean>;
-  /** Opens an address outside. */
-  openLink: (url: string) => Promise<void>;
   /** Where messages arrive. */
   page: MessageSource;
   log: BridgeLog;
@@ -84,7 +78,7 @@ export class ViewSession {
     context: McpUiHostContext,
     private readonly doors: SessionDoors,
   ) {
-    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json), {
+    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json, launch.can_sample), {
       hostContext: context,
     });
     this.handlers();
@@ -226,50 +220,16 @@ export class ViewSession {
     bridge.onlistresources = (params, extra) => this.forward("resources/list", params, extra.mcpReq.signal);
     bridge.onlistresourcetemplates = (params, extra) => this.forward("resources/templates/list", params, extra.mcpReq.signal);
     bridge.onlistprompts = (params, extra) => this.forward("prompts/list", params, extra.mcpReq.signal);
-    bridge.onopenlink = (params, extra) => this.openLink(params.url, extra.mcpReq.signal);
-    bridge.onmessage = async (params, extra) => {
-      const text = await this.agreedWords("message", params, extra.mcpReq.signal);
-      return this.forward("ui/message", { role: "user", content: [{ type: "text", text }] }, extra.mcpReq.signal);
-    };
-    bridge.onupdatemodelcontext = async (params, extra) => {
-      if (isClearing(params)) return this.forward("ui/update-model-context", { content: [] }, extra.mcpReq.signal);
-      const text = await this.agreedWords("context", params, extra.mcpReq.signal);
-      return this.forward("ui/update-model-context", { content: [{ type: "text", text }] }, extra.mcpReq.signal);
-    };
+    bridge.onopenlink = (params, extra) => this.forward("ui/open-link", params, extra.mcpReq.signal);
+    bridge.ondownloadfile = (params, extra) => this.forward("ui/download-file", params, extra.mcpReq.signal);
+    if (this.launch.can_sample) {
+      bridge.oncreatesamplingmessage = (params, extra) => this.forward("sampling/createMessage", params, extra.mcpReq.signal);
+    }
+    bridge.onmessage = (params, extra) => this.forward("ui/message", params, extra.mcpReq.signal);
+    bridge.onupdatemodelcontext = (params, extra) => this.forward("ui/update-model-context", params, extra.mcpReq.signal);
     // The bridge has no setter for this one.
     const any = { params: z.looseObject({}).optional() };
     bridge.setRequestHandler("tools/list", any, (params, extra) => this.forward<Record<string, unknown>>("tools/list", params, extra.mcpReq.signal));
-  }
-
-  /**
-   * The words of a View that the user agreed to: exactly what was shown, and nothing beside it.
-   * Throws the View's answer when there are none, too many, or the user did not agree.
-   */
-  private async agreedWords(kind: "message" | "context", params: unknown, signal: AbortSignal): Promise<string> {
-    const text = wordsOf(params);
-    if (text.trim() === "") throw error(-32602, "only text reaches the model, and there is none");
-    if (text.length > MOST_CHARACTERS) throw error(-32602, `more than ${MOST_CHARACTERS} characters do not reach the model`);
-    if (!(await this.doors.consent({ kind, text }, signal)) || this.closed) {
-      this.doors.log.add("stopped", kind === "message" ? "ui/message" : "ui/update-model-context", text.length, "not allowed");
-      throw error(-32000, "the user did not allow it");
-    }
-    return text;
-  }
-
-  /** Lets Rust check the address before the user is asked about it, and opens the very text that was shown. */
-  private async openLink(url: string, signal: AbortSignal): Promise<{ isError?: boolean }> {
-    const address = URL.canParse(url) ? new URL(url).href : url;
-    await this.forward("ui/open-link", { url: address }, signal);
-    if (!(await this.doors.consent({ kind: "link", address }, signal)) || this.closed) {
-      this.doors.log.add("stopped", "ui/open-link", address.length, "not allowed");
-      return { isError: true };
-    }
-    try {
-      await this.doors.openLink(address);
-      return {};
-    } catch {
-      return { isError: true };
-    }
   }
 
   private async forward<T>(method: string, params: unknown, signal: AbortSignal): Promise<T> {

@@ -56,6 +56,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     wishes: [],
     rejected: [],
     server_name: "Sample",
+    can_sample: false,
     ...change,
   };
   const platform = {
@@ -235,50 +236,6 @@ describe("ViewFrame", () => {
     await waitFor(() => expect(asked).toEqual(["open_view", "close_view"]));
   });
 
-  it("asks the user before a View speaks to the model, with the exact words and the server's name", async () => {
-    const asked: string[] = [];
-    const frame = await speaking(asked);
-    say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "Delete\u202eall" }] } });
-    const dialog = await screen.findByRole("dialog");
-    expect(dialog.textContent).toContain("Let a View of Sample speak to the model?");
-    expect(screen.getByTestId("view-consent-text").textContent).toBe("DeleteU+202Eall");
-    expect(asked).not.toContain("view_request");
-    // The focus begins on the dialog itself, so that a key that was meant for another place agrees to nothing.
-    await waitFor(() => expect(document.activeElement).toBe(dialog));
-    // A dialog that has just appeared does not take a yes.
-    await waitFor(async () => {
-      await userEvent.click(screen.getByRole("button", { name: "Allow once" }));
-      expect(screen.queryByRole("dialog")).toBeNull();
-    });
-    await waitFor(() => expect(asked).toContain("view_request"));
-  });
-
-  it("takes Escape for a refusal", async () => {
-    const asked: string[] = [];
-    const frame = await speaking(asked);
-    say(frame, { id: 2, method: "ui/update-model-context", params: { content: [{ type: "text", text: "Row 7" }] } });
-    await screen.findByRole("dialog");
-    expect(screen.queryByRole("button", { name: "Allow once" })).toBeNull();
-    await userEvent.keyboard("{Escape}");
-    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-    expect(asked).not.toContain("view_request");
-  });
-
-  it("shows the whole address of a link and whose View asks, and opens it after a yes", async () => {
-    const asked: string[] = [];
-    const frame = await speaking(asked);
-    say(frame, { id: 2, method: "ui/open-link", params: { url: "https://example.com/a?b=c" } });
-    const dialog = await screen.findByRole("dialog");
-    expect(dialog.textContent).toContain("https://example.com/a?b=c");
-    expect(dialog.textContent).toContain("the View of Sample");
-    expect(asked.slice(-1)).toEqual(["view_request"]);
-    await waitFor(async () => {
-      await userEvent.click(screen.getByRole("button", { name: "Open" }));
-      expect(screen.queryByRole("dialog")).toBeNull();
-    });
-    await waitFor(() => expect(asked.slice(-1)).toEqual(["open_link"]));
-  });
-
   it("gives up in Rust what the View gives up, by the number of that request", async () => {
     const asked: unknown[] = [];
     const host = store([]);
@@ -296,12 +253,24 @@ describe("ViewFrame", () => {
     expect(asked[2]).toEqual(["cancel_view_request", { view_id: "v1", request_id: 2 }]);
   });
 
-  it("takes its question away when the View is stopped", async () => {
-    const frame = await speaking([]);
+  it("lets Rust ask the user, and says that nobody waits when the View is stopped", async () => {
+    const asked: unknown[] = [];
+    const host = store([]);
+    const rpc = host.rpc.bind(host);
+    host.rpc = ((cmd: "view_request", args: never) => {
+      asked.push([cmd, args]);
+      return cmd === "view_request" ? new Promise(() => undefined) : rpc(cmd, args);
+    }) as Store["rpc"];
+    const frame = await speaking([], host);
     say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "hi" }] } });
-    await screen.findByRole("dialog");
+    await waitFor(() => expect(asked.at(-1)).toMatchObject(["view_request", { view_id: "v1", request_id: 1, method: "ui/message" }]));
+    expect(screen.queryByRole("dialog")).toBeNull();
     say(frame, { method: "ui/notifications/request-teardown", params: {} });
-    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    await waitFor(() => expect(asked).toContainEqual(["cancel_view_request", { view_id: "v1", request_id: 1 }]));
+    // One that is being closed asks the user nothing more.
+    say(frame, { id: 3, method: "ui/open-link", params: { url: "https://example.com" } });
+    await waitFor(() => expect(asked).toContainEqual(["close_view", { view_id: "v1" }]));
+    expect(asked.filter((it) => (it as unknown[])[0] === "view_request")).toHaveLength(1);
   });
 
   const section = (): HTMLElement => screen.getByRole("region", { name: "View of Sample: refresh_dashboard" });

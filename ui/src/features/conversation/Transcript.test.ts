@@ -4,6 +4,7 @@ import { tick } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
+import DoorItem from "./DoorItem.svelte";
 import TranscriptStage from "./TranscriptStage.test.svelte";
 
 /** A box of 400 pixels whose content is as high as a test says; jsdom has no layout of its own. */
@@ -141,5 +142,23 @@ describe("the transcript", () => {
     await vi.waitFor(() => expect(screen.getByTestId("item-door")).toBeTruthy());
     await userEvent.click(screen.getByRole("button", { name: "Take back" }));
     await vi.waitFor(() => expect(screen.queryByTestId("item-door")).toBeNull());
+  });
+});
+
+describe("what a View said", () => {
+  const door = { kind: "door" as const, text: "a View's message, refresh, call 1", chip: null, bytes: 12, words: "Row\u202e 7" };
+
+  it("can be read where it stands, with nothing hidden", async () => {
+    render(DoorItem, { door, ontakeback: () => undefined });
+    expect(screen.queryByTestId("item-door-words")).toBeNull();
+    await userEvent.click(screen.getByRole("button", { name: "Show its words" }));
+    expect(screen.getByTestId("item-door-words").textContent).toBe("RowU+202E 7");
+    await userEvent.click(screen.getByRole("button", { name: "Hide its words" }));
+    expect(screen.queryByTestId("item-door-words")).toBeNull();
+  });
+
+  it("is not repeated for what the user showed", () => {
+    render(DoorItem, { door: { ...door, words: null }, ontakeback: () => undefined });
+    expect(screen.queryByTestId("item-door-show")).toBeNull();
   });
 });

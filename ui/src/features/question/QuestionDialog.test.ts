@@ -148,6 +148,7 @@ const SAMPLE: QuestionView = {
       tool: "think",
       conversation: "A chat",
       remarks: ["It wants another temperature; the model keeps its own."],
+      by_view: false,
     },
   },
 };
@@ -177,7 +178,7 @@ describe("a server that asks the model", () => {
   });
 
   it("has the answer only when the person sends it", async () => {
-    const answer = { model: "m-1", text: "It rains.", cut: "it reached the most that it may write", exchange_id: "x", conversation_id: "c" };
+    const answer = { model: "m-1", text: "It rains.", cut: "it reached the most that it may write", exchange_id: "x", conversation_id: "c", by_view: false };
     const rpc = await stage({ id: "q6", server_name: "Weather", asked: { kind: "sample_answer", answer } });
     expect(screen.getByTestId("sample-text").textContent).toBe("It rains.");
     expect(screen.getByText("It is not whole: it reached the most that it may write.")).toBeTruthy();

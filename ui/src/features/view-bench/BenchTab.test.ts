@@ -31,6 +31,7 @@ const LAUNCH: ViewLaunch = {
   wishes: [],
   rejected: [],
   server_name: "Sample",
+  can_sample: false,
 };
 
 /** A bench whose Views open, and what was asked of the host. */

@@ -1,5 +1,4 @@
 /** What the bench says to a View in place of a user, and what it takes from a call of the conversation. */
-import type { Desk, Seat } from "../../components/view/consent";
 import { MODES, type Mode } from "../../components/view/display.svelte";
 import type { LifeDoors } from "../../components/view/view-life.svelte";
 import { prettyJson } from "../../components/exact-json";
@@ -8,11 +7,6 @@ import type { Bench } from "./bench.svelte";
 
 /** The longest output that is taken over into a text field, in characters. */
 const LONGEST = 2_000_000;
-
-/** A seat at which everything is agreed to: what a View says on the bench goes nowhere. */
-export function agreeing(): Seat {
-  return { ask: () => Promise.resolve(true), answer: () => undefined, close: () => undefined } as Pick<Seat, "ask" | "answer" | "close"> as ReturnType<Desk["seat"]>;
-}
 
 /** The one stage: a View that asks for another mode gets it, if it may, and the choice of modes shows it. */
 export function onStage(bench: Bench): LifeDoors["displays"] {

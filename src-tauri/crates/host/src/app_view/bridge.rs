@@ -13,7 +13,10 @@ use usher_protocol::{
     model::Tool,
 };
 
-use super::projection::is_for_views;
+use super::{
+    download::{self, WantedFile},
+    projection::is_for_views,
+};
 
 /// The largest parameters that are read, in bytes.
 pub const MAX_PARAMS: usize = 4 << 20;
@@ -64,6 +67,16 @@ pub enum ViewRequest {
         content: Vec<ContentBlock>,
         /// An object.
         structured: Option<RawJson>,
+    },
+    /// `ui/download-file`, for the user to agree to.
+    Download {
+        /// At least one.
+        files: Vec<WantedFile>,
+    },
+    /// `sampling/createMessage`, for the user to agree to.
+    Sample {
+        /// What a server would ask in the same words.
+        params: RawJson,
     },
     /// `ping`.
     Ping,
@@ -129,10 +142,8 @@ pub fn check(method: &str, params: Option<&RawJson>, tools: &[Tool]) -> Result<V
         "ui/open-link" => open_link(params),
         "ui/message" => message(params),
         "ui/update-model-context" => update_model_context(params),
-        "ui/download-file" => Err(ErrorObject::new(
-            REFUSED,
-            "Usher does not save files for Views; offer the user a link or text to copy instead",
-        )),
+        "ui/download-file" => download_file(params),
+        "sampling/createMessage" => Ok(ViewRequest::Sample { params: params.clone() }),
         "ping" => Ok(ViewRequest::Ping),
         _ => {
             let cut = method.floor_char_boundary(80);
@@ -247,6 +258,15 @@ fn update_model_context(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
     }
     let content = wire.content.filter(|it| it.get() != "null").map(|it| blocks(&it)).transpose()?;
     Ok(ViewRequest::UpdateModelContext { content: content.unwrap_or_default(), structured })
+}
+
+fn download_file(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
+    #[derive(Deserialize)]
+    struct Wire {
+        contents: RawJson,
+    }
+    let wire: Wire = read(params)?;
+    Ok(ViewRequest::Download { files: download::read(&blocks(&wire.contents)?)? })
 }
 
 /// Reads content blocks. One bare block, which the specification's text shows, is a list of one.
@@ -427,9 +447,9 @@ mod tests {
             ReadResource { uri: "videos://1" }
             uri is not the address of a resource (-32602)
             Views cannot ask for "ui/request-display-mode" (-32601)
-            Usher does not save files for Views; offer the user a link or text to copy instead (-32000)
+            one to 16 files are saved at once (-32602)
             Views cannot ask for "notifications/message" (-32601)
-            Views cannot ask for "sampling/createMessage" (-32601)
+            Sample { params: {} }
             Views cannot ask for "prompts/get" (-32601)
             Views cannot ask for "initialize" (-32601)
             Views cannot ask for "ui/notifications/sandbox-resource-ready" (-32601)

@@ -27,7 +27,7 @@ impl Lane {
             | "resources/templates/list"
             | "resources/read"
             | "prompts/list" => Self::Server,
-            "ui/open-link" | "ui/message" | "ui/download-file" => Self::Person,
+            "ui/open-link" | "ui/message" | "ui/download-file" | "sampling/createMessage" => Self::Person,
             _ => Self::Note,
         }
     }

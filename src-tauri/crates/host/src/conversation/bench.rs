@@ -249,9 +249,11 @@ impl Host {
             ViewRequest::ListTools
             | ViewRequest::List(_)
             | ViewRequest::ReadResource { .. }
+            | ViewRequest::Sample { .. }
             | ViewRequest::Ping => None,
             ViewRequest::OpenLink { .. }
             | ViewRequest::Message { .. }
+            | ViewRequest::Download { .. }
             | ViewRequest::UpdateModelContext { .. } => Some(Ok(json!({}).into())),
         }
     }

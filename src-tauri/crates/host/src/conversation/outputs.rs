@@ -393,6 +393,7 @@ impl Host {
         let body = ItemBody::Door(DoorRecord {
             kind: DoorKind::ShownToModel,
             call_id: call.id.clone(),
+            view_id: None,
             selector: source.selector().cloned(),
             label: label.clone(),
             bytes,

@@ -64,6 +64,53 @@ pub enum Asked {
         /// Every domain and every feature, in full.
         wishes: Vec<Wish>,
     },
+    /// Whether words of a View may reach the model.
+    ViewWords {
+        /// The View.
+        view: ViewAsker,
+        /// Whether they are said in the person's name; otherwise the View keeps them before the model, and may replace them.
+        is_message: bool,
+        /// Exactly what would reach the model.
+        text: String,
+        /// What the View said beside it and the model would not get, for people.
+        left_out: Option<String>,
+    },
+    /// Whether an address of a View may be opened outside.
+    ViewLink {
+        /// The View.
+        view: ViewAsker,
+        /// The whole address.
+        url: String,
+        /// Its host alone, in ASCII.
+        host: String,
+    },
+    /// Whether files of a View may be saved.
+    ViewFiles {
+        /// The View.
+        view: ViewAsker,
+        /// Each file.
+        files: Vec<ViewFile>,
+        /// Where they would go.
+        folder: String,
+    },
+}
+
+/// A file that a View would have saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewFile {
+    /// The name that it would get, unless it is taken.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The View that asks; the server is the question's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewAsker {
+    /// The View.
+    pub view_id: String,
+    /// The tool that it shows.
+    pub tool: String,
 }
 
 /// What the person answers.
@@ -71,6 +118,8 @@ pub enum Asked {
 pub enum QuestionAnswer {
     /// Agrees; with what was filled in, an object as JSON.
     Accept(Option<String>),
+    /// Agrees to this message of a View and to its later ones, for as long as it is open.
+    AcceptForView,
     /// Says no.
     Decline,
     /// Goes away.
@@ -210,7 +259,9 @@ impl Host {
             (waiting.record.asked.clone(), waiting.schema.clone())
         };
         // A program that starts and a schema that somebody else wrote take their time, and no other question may wait for them.
-        if let (Asked::Url { url, .. }, QuestionAnswer::Accept(_)) = (&asked, &answer) {
+        if let (Asked::Url { url, .. } | Asked::ViewLink { url, .. }, QuestionAnswer::Accept(_)) =
+            (&asked, &answer)
+        {
             // The yes to an address opens it, so that no caller can say yes without.
             (self.surroundings().open)(url).map_err(|why| {
                 HostError::new(
@@ -221,6 +272,14 @@ impl Host {
             })?;
         }
         let elicited = match answer {
+            QuestionAnswer::AcceptForView => {
+                let Asked::ViewWords { view, is_message: true, .. } = &asked else {
+                    let todo = "Allow it once, or decline.";
+                    return Err(HostError::new("This is asked about each time.", "Nothing was sent.", todo));
+                };
+                self.allow_messages_of(&view.view_id);
+                Elicited::Accept { content: None }
+            }
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,
             QuestionAnswer::Accept(content) => {

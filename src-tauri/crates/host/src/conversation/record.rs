@@ -95,6 +95,9 @@ pub struct DoorRecord {
     pub kind: DoorKind,
     /// The call that it belongs to.
     pub call_id: String,
+    /// The View that says it, if it was one.
+    #[serde(default)]
+    pub view_id: Option<String>,
     /// The output that was shown, if it was one.
     pub selector: Option<Selector>,
     /// For people.

@@ -1,4 +1,4 @@
-//! Servers that ask the model (2025-11-25 client/sampling; later revisions ask in the same words).
+//! Servers and their Views that ask the model (2025-11-25 client/sampling; later revisions and MCP Apps ask in the same words).
 //!
 //! The person sees what would be sent before anything is, and what was written before the server has it; both may be refused. The request
 //! is recorded as one of its own, and neither it nor its answer is ever part of the conversation. Deliberately absent: tools, pictures
@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::ledger::LedgerEntry;
 use usher_protocol::RawJson;
 
-use super::{Asked, CallState, Host, live::Live, lock, questions::Asker};
+use super::{Asked, CallRecord, CallState, Host, live::Live, lock, questions::Asker};
 use crate::{
+    app_view::consent::Kind,
     connection::{Answer, Elicited, Question},
     model::{
         AssistantMessage, Door, Encoded, Finish, HistoryItem, ModelSpec, OpenAiChat, Reply, SystemText, Turn,
@@ -52,6 +53,8 @@ pub struct SampleRequest {
     pub conversation: String,
     /// What of the server's wishes is not followed, in sentences.
     pub remarks: Vec<String>,
+    /// Whether it is a View of the server that asks.
+    pub by_view: bool,
 }
 
 /// A message that a server wants to send to the model.
@@ -76,9 +79,19 @@ pub struct SampleAnswer {
     pub exchange_id: String,
     /// The conversation that has it.
     pub conversation_id: String,
+    /// Whether it is for a View of the server.
+    pub by_view: bool,
 }
 
-/// The call that makes a server ask.
+/// Who asks the model.
+enum By<'a> {
+    /// A server, during a call.
+    Server(&'a mut Question),
+    /// A View of a server: one question at a time, as for all that Views ask.
+    View { view_id: &'a str, call: &'a CallRecord },
+}
+
+/// The call that makes a server ask, or whose View asks.
 struct Behind {
     live: Arc<Live>,
     call_id: String,
@@ -99,16 +112,40 @@ impl Host {
         if let Err(why) = self.count_sample(&behind.call_id) {
             return refused(why);
         }
-        let (spec, encoded, shown) = match self.prepare(&wanted, &behind).await {
+        self.sample_by(By::Server(question), asker, &behind, &wanted).await
+    }
+
+    /// Answers `sampling/createMessage` of a View, which asks on its own. Its server is the one that the person lets ask.
+    pub(super) async fn sample_as_view(
+        &self,
+        (view_id, call): (&str, &CallRecord),
+        live: &Arc<Live>,
+        params: &RawJson,
+        end: &CancellationToken,
+    ) -> Answer {
+        let wanted = match Wanted::read(params) {
+            Ok(wanted) => wanted,
+            Err(why) => return Answer::Unusable { why },
+        };
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        let behind = Behind { live: Arc::clone(live), call_id, tool, cancel: end.clone() };
+        let asker = Asker { id: call.server_id.clone(), name: format!("the View of {}", call.server_name) };
+        self.sample_by(By::View { view_id, call }, &asker, &behind, &wanted).await
+    }
+
+    /// Asks the person, then the model, then the person again. `asker` is named in the record.
+    async fn sample_by(&self, mut by: By<'_>, asker: &Asker, behind: &Behind, wanted: &Wanted) -> Answer {
+        let by_view = matches!(by, By::View { .. });
+        let (spec, encoded, shown) = match self.prepare(wanted, behind).await {
             Ok(prepared) => prepared,
             Err(why) => return Answer::Failed { why },
         };
-        let elicited = self.pose(asker, Asked::Sample(Box::new(shown)), None, question, &behind.cancel).await;
-        if !matches!(elicited, Elicited::Accept { .. }) {
-            self.note_refusal(&behind, &format!("you did not let {} ask the model", asker.name));
+        let shown = Asked::Sample(Box::new(SampleRequest { by_view, ..shown }));
+        if !self.may_sample(&mut by, asker, shown, behind).await {
+            self.note_refusal(behind, &by, &format!("you did not let {} ask the model", asker.name));
             return refused("the person does not let this server ask the model");
         }
-        let answer = match self.write_for(asker, &behind, &spec, &encoded, &wanted).await {
+        let answer = match self.write_for(asker, behind, &spec, &encoded, wanted).await {
             Ok(answer) => answer,
             Err(why) => return Answer::Failed { why },
         };
@@ -119,16 +156,28 @@ impl Host {
             "stopReason": answer.1,
         });
         let bytes = answer.0.text.len() as u64;
-        let elicited =
-            self.pose(asker, Asked::SampleAnswer(Box::new(answer.0)), None, question, &behind.cancel).await;
-        if !matches!(elicited, Elicited::Accept { .. }) {
+        let shown = Asked::SampleAnswer(Box::new(SampleAnswer { by_view, ..answer.0 }));
+        if !self.may_sample(&mut by, asker, shown, behind).await {
             let what = format!("you did not let {} have what the model wrote", asker.name);
-            self.note_refusal(&behind, &what);
+            self.note_refusal(behind, &by, &what);
             return refused("the person does not let this server have the model's answer");
         }
         let fact = LedgerEntry::ServerAnswered { server: asker.name.clone(), bytes };
         self.record(&behind.live, Some(&behind.call_id), fact);
         Answer::Sampled(result.into())
+    }
+
+    /// Asks the person.
+    async fn may_sample(&self, by: &mut By<'_>, asker: &Asker, asked: Asked, behind: &Behind) -> bool {
+        match by {
+            By::Server(question) => {
+                let elicited = self.pose(asker, asked, None, question, &behind.cancel).await;
+                matches!(elicited, Elicited::Accept { .. })
+            }
+            By::View { view_id, call } => {
+                self.consents((*view_id, *call), Kind::Sample, |_| asked, &behind.cancel).await
+            }
+        }
     }
 
     /// The call during which a server asks: the latest that runs.
@@ -167,8 +216,11 @@ impl Host {
         Ok(())
     }
 
-    fn note_refusal(&self, behind: &Behind, answer: &str) {
-        lock(&self.0.samples).insert(behind.call_id.clone(), u32::MAX);
+    fn note_refusal(&self, behind: &Behind, by: &By<'_>, answer: &str) {
+        // A View that was refused is not heard again either, which its consent knows.
+        if matches!(by, By::Server(_)) {
+            lock(&self.0.samples).insert(behind.call_id.clone(), u32::MAX);
+        }
         let fact = LedgerEntry::Approved { answer: answer.to_owned() };
         self.record(&behind.live, Some(&behind.call_id), fact);
     }
@@ -197,6 +249,7 @@ impl Host {
             tool: behind.tool.clone(),
             conversation: behind.live.summary().title,
             remarks: wanted.remarks.clone(),
+            by_view: false,
         };
         Ok((spec, encoded, shown))
     }
@@ -239,7 +292,14 @@ impl Host {
             other => Some(other.to_owned()),
         };
         let conversation_id = behind.live.id.clone();
-        let answer = SampleAnswer { model: spec.name.clone(), text, cut, exchange_id, conversation_id };
+        let answer = SampleAnswer {
+            model: spec.name.clone(),
+            text,
+            cut,
+            exchange_id,
+            conversation_id,
+            by_view: false,
+        };
         Ok((answer, reason))
     }
 }

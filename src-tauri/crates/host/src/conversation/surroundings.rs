@@ -14,6 +14,8 @@ pub struct Surroundings {
     pub config: Option<PathBuf>,
     /// A folder that is worked in, if the host was started in one.
     pub project: Option<PathBuf>,
+    /// The person's folder for downloads.
+    pub downloads: Option<PathBuf>,
     /// The variables that `${env:…}` stands for.
     pub env: Arc<dyn Fn() -> BTreeMap<String, String> + Send + Sync>,
     /// Opens an address outside, which the person agreed to; says why not.
@@ -28,6 +30,7 @@ impl Default for Surroundings {
         Self {
             home: None,
             config: None,
+            downloads: None,
             project: None,
             env: Arc::new(BTreeMap::new),
             open: Arc::new(|_| Err("there is no browser here".to_owned())),

@@ -23,7 +23,7 @@ const KEY: &str = "server-trust/";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerTrust {
-    /// Whether it may ask the model; the person is asked each time (client/sampling).
+    /// Whether it and its Views may ask the model; the person is asked each time (client/sampling).
     pub asks_model: bool,
     /// The folders that it is told of, as absolute paths (client/roots).
     pub roots: Vec<String>,
@@ -109,6 +109,11 @@ impl Host {
             roots: offers.roots && !trust.roots.is_empty(),
             ..offers
         }
+    }
+
+    /// Whether the Views of a server may ask the model, as their server may.
+    pub(super) fn may_views_ask_model(&self, server_id: &str) -> bool {
+        self.0.options.connection.offers.sampling && self.server_trust(server_id).asks_model
     }
 
     /// Forgets what a server might have, when it is removed.

@@ -1,8 +1,8 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! `doors` lets its words into the conversation, `grants` knows what the user lets Views have, `passage` their way to the network, and
-//! `stopped` which Views ended with their page.
+//! `consent` asks the user for it, `files` saves what the user agreed to, `doors` lets its words into the conversation, `grants` knows what
+//! the user lets Views have, `passage` their way to the network, and `stopped` which Views ended with their page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,8 +24,10 @@ use crate::app_view::{
     resource::ViewResource,
 };
 
+mod consent;
 mod documents;
 mod doors;
+mod files;
 pub(super) mod grants;
 mod passage;
 mod requests;
@@ -59,6 +61,10 @@ pub(super) struct Views {
     tunnels: BTreeMap<u64, (Target, CancellationToken)>,
     newest_tunnel: u64,
     refusals: Refusals,
+    /// What Views ask of the user.
+    consent: consent::Line,
+    /// The newest context that each View wrote.
+    written: BTreeMap<String, doors::Written>,
     /// What those on the bench are shown with, by the View's id.
     benches: BTreeMap<String, Bench>,
     /// Calls whose Views were ended from outside, and why, until they are started again.
@@ -95,6 +101,8 @@ impl Views {
         self.given_up.retain(|it| it.0 != view_id);
         self.end_tunnels();
         self.benches.remove(view_id);
+        self.consent.close(view_id);
+        self.written.remove(view_id);
     }
 
     fn close_all(&mut self, which: impl Fn(&LiveView) -> bool) {
@@ -133,6 +141,8 @@ pub struct Launch {
     pub rejected: Vec<RejectedSource>,
     /// The server's name.
     pub server_name: String,
+    /// Whether the View may ask the model, each time with the user's consent.
+    pub can_sample: bool,
 }
 
 impl Launch {
@@ -152,6 +162,8 @@ struct Opened {
     wishes: Vec<(Wish, WishState)>,
     /// The domains that it declares and that are never granted.
     rejected: Vec<RejectedSource>,
+    /// Whether it may ask the model.
+    can_sample: bool,
 }
 
 /// The answer to a View.
@@ -240,9 +252,12 @@ impl Host {
         let opened = views.registry.open(label, view.clone());
         opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
         views.open.insert(view.view_id.clone(), Open::default());
+        views.consent.desk.open(&view.view_id);
+        views.written.insert(view.view_id.clone(), doors::Written::default());
         views.stopped.remove(&call.id);
         let wishes = grants::wish_states(&view, &known);
-        Ok(Opened { view, wishes, rejected })
+        let can_sample = self.may_views_ask_model(&call.server_id);
+        Ok(Opened { view, wishes, rejected, can_sample })
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -297,7 +312,7 @@ fn launch(
     outcome: Option<Outcome>,
 ) -> Launch {
     let windows = cfg!(windows);
-    let Opened { view, wishes, rejected } = opened;
+    let Opened { view, wishes, rejected, can_sample } = opened;
     let (projected, _) = projection::tool(tool);
     Launch {
         view_id: view.view_id,
@@ -313,6 +328,7 @@ fn launch(
         wishes,
         rejected,
         server_name: call.server_name.clone(),
+        can_sample,
     }
 }
 

@@ -9,20 +9,34 @@ use usher_engine::Origin;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
 use super::{
-    super::{
-        CallOrder, CallRecord, CallState, DoorKind, Host, HostError, approval::Standing, live::Live, lock,
-    },
-    ViewReply, doors,
+    super::{Asked, CallOrder, CallRecord, CallState, Host, HostError, approval::Standing, live::Live, lock},
+    ViewReply,
     told::MAX_ANSWER,
 };
-use crate::app_view::{
-    bridge::{self, ViewRequest},
-    projection,
-    rate::{Admission, Lane},
+use crate::{
+    app_view::{
+        bridge::{self, ViewRequest},
+        consent::Kind,
+        projection,
+        rate::{Admission, Lane},
+    },
+    connection::Answer,
 };
 
 /// How many requests are remembered that were given up before they came.
 const MOST_GIVEN_UP: usize = 256;
+
+/// A request of a View that is being served.
+pub(super) struct Asking<'a> {
+    pub(super) view_id: &'a str,
+    /// Later requests have greater ones.
+    pub(super) request_id: u32,
+    pub(super) live: &'a Arc<Live>,
+    /// The call that the View shows.
+    pub(super) call: &'a CallRecord,
+    /// The View does not wait any more.
+    pub(super) end: &'a CancellationToken,
+}
 
 impl Host {
     /// Checks and answers a request of a View.
@@ -54,7 +68,7 @@ impl Host {
             views.requests.insert(key.clone(), end);
             found
         };
-        let reply = self.answer_view(view_id, (&conversation_id, &call_id), method, params, &end).await;
+        let reply = self.answer_view(&key, (&conversation_id, &call_id), method, params, &end).await;
         lock(&self.0.views).requests.remove(&key);
         Ok(match reply {
             Ok(result) if result.bytes() > MAX_ANSWER => {
@@ -85,15 +99,15 @@ impl Host {
     /// Counts a request first, by its method and its size alone, and reads it when it is admitted.
     async fn answer_view(
         &self,
-        view_id: &str,
+        key: &(String, u32),
         of: (&str, &str),
         method: &str,
         params: &str,
         end: &CancellationToken,
     ) -> Result<RawJson, ErrorObject> {
-        let lane = Lane::of(method);
+        let (view_id, lane) = (&key.0, Lane::of(method));
         self.admit(view_id, (lane, params.len()), end).await?;
-        let reply = self.read_and_serve(view_id, of, method, params, end).await;
+        let reply = self.read_and_serve(key, of, method, params, end).await;
         if lane == Lane::Server {
             self.finish(view_id);
         }
@@ -102,7 +116,7 @@ impl Host {
 
     async fn read_and_serve(
         &self,
-        view_id: &str,
+        (view_id, request_id): &(String, u32),
         (conversation_id, call_id): (&str, &str),
         method: &str,
         params: &str,
@@ -121,10 +135,11 @@ impl Host {
         let request = bridge::check(method, params.as_ref(), &tools)?;
         // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
         let is_dropped = matches!(request, ViewRequest::ReadResource { .. } | ViewRequest::List(_));
+        let of = Asking { view_id, request_id: *request_id, live: &live, call: &call, end };
         let work = async {
             match self.bench_answer(view_id, method, &request, end).await {
                 Some(answer) => answer,
-                None => self.serve_view(view_id, (&live, &call), &tools, request, end).await,
+                None => self.serve_view(&of, &tools, request).await,
             }
         };
         tokio::select! {
@@ -169,13 +184,11 @@ impl Host {
 
     async fn serve_view(
         &self,
-        view_id: &str,
-        (live, call): (&Arc<Live>, &CallRecord),
+        of: &Asking<'_>,
         tools: &[Tool],
         request: ViewRequest,
-        end: &CancellationToken,
     ) -> Result<RawJson, ErrorObject> {
-        let empty = || Ok(json!({}).into());
+        let (view_id, live, call, end) = (of.view_id, of.live, of.call, of.end);
         match request {
             ViewRequest::CallTool { name, arguments, progress_token } => {
                 let order = CallOrder {
@@ -199,33 +212,48 @@ impl Host {
                 let pages = pages.map_err(|error| unreachable_server(&error.in_short()))?;
                 Ok(all_pages(&pages, list.member()))
             }
-            // The address is good, and nothing is opened here. With this answer the window asks the user, shows the whole
-            // address and whose View asks, and opens it with a command of its own; a refusal it answers itself.
-            ViewRequest::OpenLink { .. } | ViewRequest::Ping => empty(),
-            // The window has shown the user these very words and passes them on only after a yes (X5).
-            ViewRequest::Message { content } => {
-                let text = doors::words(&content);
-                self.open_view_door(live, call, DoorKind::ViewMessage, "a View's message", text).await;
-                empty()
-            }
+            ViewRequest::Ping => Ok(json!({}).into()),
+            ViewRequest::OpenLink { url } => Ok(self.open_link_for_view(of, url).await),
+            ViewRequest::Message { content } => self.say_for_view(of, &content).await,
             ViewRequest::UpdateModelContext { content, structured } => {
-                let mut text = doors::words(&content);
-                if let Some(value) = structured {
-                    text = [text.as_str(), value.get()]
-                        .iter()
-                        .filter(|it| !it.is_empty())
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join("\n");
-                }
-                self.open_view_door(live, call, DoorKind::ViewContext, "what a View keeps as context", text)
-                    .await;
-                empty()
+                self.keep_for_view(of, &content, structured.as_ref()).await
             }
+            ViewRequest::Download { files } => self.save_for_view(of, files).await,
+            ViewRequest::Sample { params } => self.sample_for_view(of, &params).await,
         }
     }
 
-    fn connection_for_view(&self, call: &CallRecord) -> Result<crate::connection::Connection, ErrorObject> {
+    /// Shows the user the whole address and whose View asks. The yes opens it.
+    async fn open_link_for_view(&self, of: &Asking<'_>, url: String) -> RawJson {
+        let parsed = url::Url::parse(&url).ok();
+        let host = parsed.as_ref().and_then(|it| it.host_str()).unwrap_or_default().to_owned();
+        let asked = |view| Asked::ViewLink { view, url, host };
+        match self.consents((of.view_id, of.call), Kind::Link, asked, of.end).await {
+            true => json!({}).into(),
+            false => json!({"isError": true}).into(),
+        }
+    }
+
+    /// Lets the View ask the model, where the user lets its server (rules of client/sampling).
+    async fn sample_for_view(&self, of: &Asking<'_>, params: &RawJson) -> Result<RawJson, ErrorObject> {
+        if !self.may_views_ask_model(&of.call.server_id) {
+            let what = "the user does not let this server ask the model";
+            return Err(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, what));
+        }
+        let asked = self.sample_as_view((of.view_id, of.call), of.live, params, of.end).await;
+        match asked {
+            Answer::Sampled(result) => Ok(result),
+            Answer::Unusable { why } => Err(ErrorObject::new(ErrorObject::INVALID_PARAMS, why)),
+            Answer::Refused { why } => Err(ErrorObject::new(-1, why)),
+            Answer::Failed { why } => Err(ErrorObject::new(ErrorObject::INTERNAL, why)),
+            Answer::Elicited(_) | Answer::Roots(_) => Err(gone()),
+        }
+    }
+
+    pub(super) fn connection_for_view(
+        &self,
+        call: &CallRecord,
+    ) -> Result<crate::connection::Connection, ErrorObject> {
         let server = self.server(&call.server_id).ok_or_else(|| unreachable_server("it was removed"))?;
         server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.in_short()))
     }
@@ -301,11 +329,11 @@ fn all_pages(pages: &[RawJson], member: &str) -> RawJson {
     RawJson::of(&BTreeMap::from([(member, all)])).unwrap_or_else(|_| json!({member: []}).into())
 }
 
-fn unreachable_server(why: &str) -> ErrorObject {
+pub(super) fn unreachable_server(why: &str) -> ErrorObject {
     ErrorObject::new(-32000, why)
 }
 
 /// The answer to a request that nobody waits for.
-fn gone() -> ErrorObject {
+pub(super) fn gone() -> ErrorObject {
     ErrorObject::new(-32000, "the View does not wait for this any more")
 }

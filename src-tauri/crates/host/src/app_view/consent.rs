@@ -1,0 +1,330 @@
+//! Who of the Views may ask the user, when, and what an answer lets through (X5).
+//!
+//! One question of a View stands in the window at a time, whatever the number of Views. A refusal is final for what its View asked
+//! meanwhile, so that a View that spams gets one dialog and no more. What is remembered ends with the opening of the View.
+//! Deliberately absent: the questions themselves and showing them, and time, which is passed in as milliseconds from any fixed start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many questions of one View may wait behind the one that is shown.
+pub const MOST_WAITING: usize = 3;
+
+/// A View that asks again so soon after a refusal is refused without a question; in milliseconds.
+pub const QUIET_MS: u64 = 1_000;
+
+/// What a View asks of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `ui/message`: words in the user's name.
+    Message,
+    /// `ui/update-model-context`: words that the View keeps before the model.
+    Context,
+    /// `ui/open-link`: an address to open outside.
+    Link,
+    /// `ui/download-file`: files for the user's disk.
+    Files,
+    /// `sampling/createMessage`: a question to the model.
+    Sample,
+}
+
+/// The place of a question in the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(u64);
+
+/// What becomes of a question when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is answered without the user: yes or no.
+    Answered(bool),
+    /// It stands in the line.
+    InLine(Ticket),
+}
+
+/// Where a question stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Behind another one.
+    Waits,
+    /// It is the one to be shown.
+    Shown,
+    /// It is answered: yes or no. Also what is not in the line any more is answered: no.
+    Answered(bool),
+}
+
+/// The one place of a window where the questions of Views stand in line.
+#[derive(Debug, Default)]
+pub struct Desk {
+    line: Vec<Entry>,
+    seats: BTreeMap<String, Seat>,
+    /// What was answered with another question, until it is looked at.
+    answered: BTreeMap<Ticket, bool>,
+    given: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    ticket: Ticket,
+    view_id: String,
+    kind: Kind,
+}
+
+/// What one opening of a View was allowed and refused.
+#[derive(Debug, Default)]
+struct Seat {
+    allowed: BTreeSet<Kind>,
+    /// What was refused for good.
+    refused: BTreeSet<Kind>,
+    refused_ms: Option<u64>,
+}
+
+impl Desk {
+    /// A View is open, and may ask.
+    pub fn open(&mut self, view_id: &str) {
+        self.seats.entry(view_id.to_owned()).or_default();
+    }
+
+    /// A View is gone: what it asked is refused, and what it was allowed is forgotten.
+    pub fn close(&mut self, view_id: &str) {
+        self.seats.remove(view_id);
+        self.settle(view_id, |_| Some(false));
+    }
+
+    /// A View wants to ask. Answers at once where no question is needed.
+    pub fn ask(&mut self, view_id: &str, kind: Kind, now_ms: u64) -> Admission {
+        let Some(seat) = self.seats.get(view_id) else { return Admission::Answered(false) };
+        if seat.allowed.contains(&kind) {
+            return Admission::Answered(true);
+        }
+        let is_quiet = seat.refused_ms.is_some_and(|at| (at..at.saturating_add(QUIET_MS)).contains(&now_ms));
+        let in_line = self.line.iter().filter(|it| it.view_id == view_id).count();
+        if is_quiet || in_line > MOST_WAITING || seat.refused.contains(&kind) {
+            return Admission::Answered(false);
+        }
+        let ticket = Ticket(self.given);
+        self.given += 1;
+        self.line.push(Entry { ticket, view_id: view_id.to_owned(), kind });
+        Admission::InLine(ticket)
+    }
+
+    /// Where a question stands. One that is answered is forgotten by this.
+    pub fn standing(&mut self, ticket: Ticket) -> Standing {
+        match self.line.iter().position(|it| it.ticket == ticket) {
+            Some(0) => Standing::Shown,
+            Some(_) => Standing::Waits,
+            None => Standing::Answered(self.answered.remove(&ticket).unwrap_or(false)),
+        }
+    }
+
+    /// The user allows a View to speak without being asked again. No other thing can be allowed in advance: a link never stands for
+    /// another one.
+    pub fn allow_messages(&mut self, view_id: &str) {
+        if let Some(seat) = self.seats.get_mut(view_id) {
+            seat.allowed.insert(Kind::Message);
+        }
+    }
+
+    /// The user's answer to a question that is shown. With it, others of the same View may be answered.
+    pub fn answer(&mut self, ticket: Ticket, is_yes: bool, now_ms: u64) {
+        let Some(entry) = self.line.iter().find(|it| it.ticket == ticket) else { return };
+        let (view_id, kind) = (entry.view_id.clone(), entry.kind);
+        let Some(seat) = self.seats.get_mut(&view_id) else { return };
+        if !is_yes {
+            seat.refused_ms = Some(now_ms);
+            // What goes on without the user, or costs money, is not asked for again after a no.
+            if matches!(kind, Kind::Context | Kind::Sample) {
+                seat.refused.insert(kind);
+            }
+            self.settle(&view_id, |_| Some(false));
+            return;
+        }
+        // A View replaces what it keeps before the model as often as it likes, so it is asked about once.
+        if kind == Kind::Context {
+            seat.allowed.insert(kind);
+        }
+        let allowed = seat.allowed.clone();
+        self.settle(&view_id, |it| (it.ticket == ticket || allowed.contains(&it.kind)).then_some(true));
+    }
+
+    /// Nobody waits for a question any more.
+    pub fn withdraw(&mut self, ticket: Ticket) {
+        self.line.retain(|it| it.ticket != ticket);
+        self.answered.remove(&ticket);
+    }
+
+    /// Answers those questions of a View for which `judge` says something; the others go on waiting.
+    fn settle(&mut self, view_id: &str, judge: impl Fn(&Entry) -> Option<bool>) {
+        let answered = &mut self.answered;
+        self.line.retain(|it| {
+            let verdict = if it.view_id == view_id { judge(it) } else { None };
+            if let Some(verdict) = verdict {
+                answered.insert(it.ticket, verdict);
+            }
+            verdict.is_none()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind::*, *};
+
+    /// A desk with a clock and two Views.
+    struct Room {
+        now: u64,
+        desk: Desk,
+    }
+
+    impl Room {
+        fn new() -> Self {
+            let mut desk = Desk::default();
+            desk.open("a");
+            desk.open("b");
+            Self { now: 10_000, desk }
+        }
+
+        fn ask(&mut self, view: &str, kind: Kind) -> Admission {
+            self.desk.ask(view, kind, self.now)
+        }
+
+        /// A question that is not answered at once.
+        #[track_caller]
+        fn asked(&mut self, view: &str, kind: Kind) -> Ticket {
+            match self.ask(view, kind) {
+                Admission::InLine(ticket) => ticket,
+                Admission::Answered(answer) => panic!("answered {answer} at once"),
+            }
+        }
+
+        fn answer(&mut self, ticket: Ticket, is_yes: bool) {
+            assert_eq!(self.desk.standing(ticket), Standing::Shown, "only what is shown is answered");
+            self.desk.answer(ticket, is_yes, self.now);
+        }
+    }
+
+    const YES: Admission = Admission::Answered(true);
+    const NO: Admission = Admission::Answered(false);
+
+    #[test]
+    fn a_message_is_asked_about_each_time() {
+        let mut room = Room::new();
+        let first = room.asked("a", Message);
+        room.answer(first, true);
+        assert_eq!(room.desk.standing(first), Standing::Answered(true));
+        let second = room.asked("a", Message);
+        assert_eq!(room.desk.standing(second), Standing::Shown);
+    }
+
+    #[test]
+    fn a_message_is_not_asked_about_any_more_when_it_is_allowed_for_the_view_and_only_for_it() {
+        let mut room = Room::new();
+        let (first, waiting) = (room.asked("a", Message), room.asked("a", Message));
+        room.desk.allow_messages("a");
+        room.answer(first, true);
+        assert_eq!(room.desk.standing(first), Standing::Answered(true));
+        assert_eq!(room.desk.standing(waiting), Standing::Answered(true));
+        assert_eq!(room.ask("a", Message), YES);
+        room.asked("a", Context);
+        room.asked("b", Message);
+        // Another opening of it is asked anew.
+        room.desk.close("a");
+        room.desk.open("a");
+        room.asked("a", Message);
+    }
+
+    #[test]
+    fn what_a_view_keeps_is_asked_about_once_whatever_the_answer() {
+        let mut room = Room::new();
+        let first = room.asked("a", Context);
+        room.answer(first, true);
+        assert_eq!(room.ask("a", Context), YES);
+        let other = room.asked("b", Context);
+        room.answer(other, false);
+        room.now += 60_000;
+        assert_eq!(room.ask("b", Context), NO);
+        room.asked("b", Message);
+        // A question to the model is refused for good too, but a yes is a yes to that one alone.
+        let mut room = Room::new();
+        let sample = room.asked("a", Sample);
+        room.answer(sample, false);
+        room.now += 60_000;
+        assert_eq!(room.ask("a", Sample), NO);
+        room.asked("b", Sample);
+    }
+
+    #[test]
+    fn links_files_and_questions_to_the_model_never_stand_for_others() {
+        for kind in [Link, Files, Sample] {
+            let mut room = Room::new();
+            let (first, second) = (room.asked("a", kind), room.asked("a", kind));
+            room.desk.allow_messages("a");
+            room.answer(first, true);
+            assert_eq!(room.desk.standing(first), Standing::Answered(true));
+            assert_eq!(room.desk.standing(second), Standing::Shown, "{kind:?}");
+            room.asked("a", kind);
+        }
+    }
+
+    #[test]
+    fn a_view_that_spams_gets_one_dialog_three_places_in_the_line_and_one_refusal_for_all() {
+        let mut room = Room::new();
+        let asked: Vec<Admission> = (0..500).map(|_| room.ask("a", Context)).collect();
+        let ticket = |it: &Admission| match it {
+            Admission::InLine(ticket) => Some(*ticket),
+            Admission::Answered(answer) => {
+                assert!(!answer);
+                None
+            }
+        };
+        let tickets: Vec<Ticket> = asked.iter().filter_map(ticket).collect();
+        assert_eq!(tickets.len(), 1 + MOST_WAITING);
+        let standing: Vec<Standing> = tickets.iter().map(|it| room.desk.standing(*it)).collect();
+        assert_eq!(standing, [Standing::Shown, Standing::Waits, Standing::Waits, Standing::Waits]);
+        room.answer(tickets[0], false);
+        for ticket in tickets {
+            assert_eq!(room.desk.standing(ticket), Standing::Answered(false));
+        }
+    }
+
+    #[test]
+    fn a_view_is_refused_without_a_dialog_within_a_second_of_a_refusal_whatever_it_asks_for() {
+        let mut room = Room::new();
+        let first = room.asked("a", Message);
+        room.answer(first, false);
+        room.now += QUIET_MS - 1;
+        assert_eq!([room.ask("a", Message), room.ask("a", Link)], [NO, NO]);
+        room.now += 1;
+        let second = room.asked("a", Message);
+        room.answer(second, false);
+        // A clock that is set back does not make it quiet for longer.
+        room.now -= 5_000;
+        room.asked("a", Message);
+    }
+
+    #[test]
+    fn a_view_that_spams_does_not_take_the_place_of_another_nor_its_answer() {
+        let mut room = Room::new();
+        let spam: Vec<Ticket> = (0..4).map(|_| room.asked("a", Message)).collect();
+        (0..100).for_each(|_| assert_eq!(room.ask("a", Message), NO));
+        let mine = room.asked("b", Message);
+        assert_eq!(room.desk.standing(mine), Standing::Waits);
+        room.answer(spam[0], false);
+        assert_eq!(room.desk.standing(mine), Standing::Shown);
+        room.answer(mine, true);
+        assert_eq!(room.desk.standing(mine), Standing::Answered(true));
+    }
+
+    #[test]
+    fn a_question_goes_when_the_view_gives_up_or_is_gone() {
+        let mut room = Room::new();
+        let (first, second) = (room.asked("a", Message), room.asked("a", Message));
+        room.desk.withdraw(first);
+        assert_eq!(room.desk.standing(first), Standing::Answered(false));
+        assert_eq!(room.desk.standing(second), Standing::Shown);
+        room.desk.close("a");
+        assert_eq!(room.desk.standing(second), Standing::Answered(false));
+        assert_eq!(room.ask("a", Message), NO, "it is gone");
+        // An answer that comes too late is an answer to nothing.
+        room.desk.answer(second, true, room.now);
+        assert_eq!(room.desk.standing(second), Standing::Answered(false));
+    }
+}

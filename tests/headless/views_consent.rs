@@ -1,0 +1,383 @@
+//! What Views ask of the user: one question at a time, nothing without a yes, and exactly what was shown after it (X5).
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use usher_engine::{Mode, ledger::LedgerEntry};
+use usher_host::conversation::{
+    Asked, ItemBody, QuestionAnswer, ServerTrust, Surroundings, ViewFile, ViewReply,
+};
+use usher_tests::{
+    scripted_model::{ScriptedModel, call, say},
+    stage::{SERVER, Setting, Stage, request_id, the_call, within},
+};
+
+use super::CHILD;
+
+/// A conversation with a call that has Views, and the addresses that were opened.
+struct Scene {
+    stage: Stage,
+    conversation: String,
+    call: String,
+    opened: Arc<Mutex<Vec<String>>>,
+    downloads: tempfile::TempDir,
+    model: ScriptedModel,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let opened: Arc<Mutex<Vec<String>>> = Arc::default();
+        let opens = Arc::clone(&opened);
+        let open = move |url: &str| {
+            if url.contains("broken") {
+                return Err("no browser".to_owned());
+            }
+            opens.lock().unwrap().push(url.to_owned());
+            Ok(())
+        };
+        let downloads = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings {
+            open: Arc::new(open),
+            downloads: Some(downloads.path().to_owned()),
+            ..Surroundings::default()
+        };
+        let mut setting = Setting { surroundings, ..Setting::sample::<&str>(CHILD, &[]) };
+        setting.connection.offers.sampling = true;
+        let stage = Stage::open(&setting).await;
+        stage.ready(SERVER).await;
+        let answers = [call([("show_dashboard", json!({}))]), say(["Done."]), say(["I see."])];
+        let model = ScriptedModel::start(answers).await;
+        let conversation = stage.conversation(Mode::App, &model).await;
+        let call = the_call(&stage.turn(&conversation, "Please.").await).id.clone();
+        Self { stage, conversation, call, opened, downloads, model }
+    }
+
+    async fn view(&self) -> String {
+        self.stage.host.open_view(&self.call).await.unwrap().view_id
+    }
+
+    async fn ask(&self, view: &str, method: &str, params: &Value) -> ViewReply {
+        self.ask_as(view, request_id(), method, params).await
+    }
+
+    async fn ask_as(&self, view: &str, id: u32, method: &str, params: &Value) -> ViewReply {
+        within(self.stage.host.view_request(view, id, method, &params.to_string())).await.unwrap()
+    }
+
+    async fn answered(
+        &self,
+        view: &str,
+        (method, params): (&str, &Value),
+        answer: QuestionAnswer,
+    ) -> (ViewReply, Asked) {
+        futures::future::join(self.ask(view, method, params), self.stage.answer(answer)).await
+    }
+
+    /// The texts that doors let in.
+    async fn doors(&self) -> Vec<String> {
+        let items = self.stage.opened(&self.conversation).await.items;
+        items.into_iter().filter(|it| matches!(it.body, ItemBody::Door(_))).map(|it| it.text).collect()
+    }
+
+    /// The files that were saved, by their names.
+    fn saved(&self) -> Vec<(String, Vec<u8>)> {
+        let files = std::fs::read_dir(self.downloads.path()).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = files
+            .map(|it| it.unwrap())
+            .map(|it| (it.file_name().into_string().unwrap(), std::fs::read(it.path()).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn opened(&self) -> Vec<String> {
+        self.opened.lock().unwrap().clone()
+    }
+}
+
+const YES: QuestionAnswer = QuestionAnswer::Accept(None);
+
+fn message(text: &str) -> Value {
+    json!({"role": "user", "content": [{"type": "text", "text": text}]})
+}
+
+fn context(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+fn result(value: Value) -> ViewReply {
+    ViewReply::Result(value.into())
+}
+
+#[tokio::test]
+async fn a_no_lets_nothing_through_and_is_told_in_the_way_of_each_request() {
+    let scene = Scene::open().await;
+    for answer in [QuestionAnswer::Decline, QuestionAnswer::Cancel] {
+        for (method, params) in [
+            ("ui/message", message("REFUSED")),
+            ("ui/update-model-context", context("REFUSED")),
+            ("ui/open-link", json!({"url": "https://refused.example/"})),
+        ] {
+            // Each of its own: after a no it is quiet for a second.
+            let view = scene.view().await;
+            let (reply, _) = scene.answered(&view, (method, &params), answer.clone()).await;
+            match method {
+                "ui/update-model-context" => {
+                    let ViewReply::Error(error) = reply else { panic!("{reply:?}") };
+                    assert_eq!((error.code, error.message.as_str()), (-32000, "the user did not allow it"));
+                }
+                _ => assert_eq!(reply, result(json!({"isError": true}))),
+            }
+            // At once again: no question, and the same answer.
+            let again = scene.ask(&view, method, &params).await;
+            assert_eq!(matches!(again, ViewReply::Error(_)), method == "ui/update-model-context");
+            scene.stage.host.close_view(&view);
+        }
+    }
+    assert_eq!((scene.doors().await, scene.opened()), (Vec::new(), Vec::new()));
+    let opened = scene.stage.turn(&scene.conversation, "And now?").await;
+    assert!(!opened.ledger.iter().any(|it| matches!(it.entry, LedgerEntry::DoorOpened { .. })));
+    assert!(!String::from_utf8_lossy(&scene.model.received()[2].body).contains("REFUSED"));
+}
+
+#[tokio::test]
+async fn an_address_is_shown_as_it_would_be_opened_and_the_yes_opens_it() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let url = json!({"url": "HTTPS://ex\u{e4}mple.com/a b"});
+    let (reply, asked) = scene.answered(&view, ("ui/open-link", &url), YES).await;
+    let Asked::ViewLink { view: from, url, host } = asked else { panic!("{asked:?}") };
+    assert_eq!((from.view_id, from.tool.as_str()), (view.clone(), "show_dashboard"));
+    assert_eq!((url.as_str(), host.as_str()), ("https://xn--exmple-cua.com/a%20b", "xn--exmple-cua.com"));
+    assert_eq!(reply, result(json!({})));
+    assert_eq!(scene.opened(), [url]);
+    // A yes to an address is a yes to no other, and none that cannot be opened is told as opened.
+    let broken = json!({"url": "https://broken.example/"});
+    let tries = async {
+        let question = scene.stage.question().await;
+        let host = &scene.stage.host;
+        assert!(host.answer_question(&question.id, QuestionAnswer::AcceptForView).is_err());
+        let error = host.answer_question(&question.id, YES).unwrap_err();
+        assert!(error.what.contains("no browser"), "{error}");
+        assert_eq!(host.questions().len(), 1, "it still waits");
+        host.answer_question(&question.id, QuestionAnswer::Decline).unwrap();
+    };
+    let (reply, ()) = futures::future::join(scene.ask(&view, "ui/open-link", &broken), tries).await;
+    assert_eq!(reply, result(json!({"isError": true})));
+    assert_eq!(scene.opened().len(), 1);
+}
+
+#[tokio::test]
+async fn one_question_stands_in_the_window_and_messages_may_be_allowed_for_a_view() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.view().await, scene.view().await);
+    let asks = async {
+        let all = [("one", &a), ("two", &a), ("three", &b)];
+        let asks = all.map(async |(text, view)| scene.ask(view, "ui/message", &message(text)).await);
+        futures::future::join_all(asks).await
+    };
+    let answers = async {
+        let mut shown = Vec::new();
+        // The yes for the View is a yes to what it asked meanwhile, and to nothing of another one.
+        for answer in [QuestionAnswer::AcceptForView, YES] {
+            let Asked::ViewWords { view, text, .. } = scene.stage.answer(answer).await else { panic!() };
+            shown.push((view.view_id, text));
+        }
+        shown
+    };
+    let (replies, shown) = futures::future::join(asks, answers).await;
+    assert_eq!(replies, [result(json!({})), result(json!({})), result(json!({}))]);
+    assert_eq!(shown.len(), 2);
+    assert_eq!(shown.iter().filter(|it| it.0 == a).count(), 1);
+    assert!(shown.contains(&(b.clone(), "three".to_owned())), "{shown:?}");
+    let mut doors = scene.doors().await;
+    doors.sort();
+    assert_eq!(doors, ["one", "three", "two"]);
+}
+
+#[tokio::test]
+async fn a_view_that_gives_up_or_goes_takes_its_question_back() {
+    let scene = Scene::open().await;
+    let host = &scene.stage.host;
+    for closes in [false, true] {
+        let (view, id) = (scene.view().await, request_id());
+        let gone = async {
+            let question = scene.stage.question().await;
+            if closes {
+                host.close_view(&view);
+            } else {
+                host.cancel_view_request(&view, id);
+            }
+            question
+        };
+        let params = message("NOBODY-WAITS");
+        let (reply, question) =
+            futures::future::join(scene.ask_as(&view, id, "ui/message", &params), gone).await;
+        assert_eq!(reply, result(json!({"isError": true})));
+        assert!(host.questions().is_empty());
+        // A yes that comes then is a yes to nothing.
+        assert!(host.answer_question(&question.id, YES).is_err());
+        // What waited behind it is shown.
+        if !closes {
+            let (reply, _) = scene.answered(&view, ("ui/message", &message("LATER")), YES).await;
+            assert_eq!(reply, result(json!({})));
+        }
+    }
+    assert_eq!(scene.doors().await, ["LATER"]);
+}
+
+#[tokio::test]
+async fn what_does_not_reach_the_model_is_named_to_the_user_and_to_the_view() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let picture = json!({"type": "image", "data": "QUJD", "mimeType": "image/png"});
+    let link = json!({"type": "resource_link", "uri": "https://a.example/", "name": "a"});
+    let both = json!({"role": "user", "content": [picture, {"type": "text", "text": "Look"}, link, picture]});
+    let (reply, asked) = scene.answered(&view, ("ui/message", &both), YES).await;
+    let Asked::ViewWords { text, left_out, .. } = asked else { panic!("{asked:?}") };
+    assert_eq!((text.as_str(), left_out.as_deref()), ("Look", Some("2 pictures and 1 link")));
+    assert_eq!(reply, result(json!({"_meta": {"leftOut": "2 pictures and 1 link"}})));
+    assert_eq!(scene.doors().await, ["Look"]);
+    // Without words there is nothing to ask about.
+    let silent = json!({"role": "user", "content": [picture]});
+    let ViewReply::Error(error) = scene.ask(&view, "ui/message", &silent).await else { panic!() };
+    assert_eq!(error.code, -32602);
+    assert!(scene.stage.host.questions().is_empty());
+}
+
+#[tokio::test]
+async fn each_view_keeps_its_own_context_and_a_new_opening_takes_the_place_of_one_that_is_gone() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.view().await, scene.view().await);
+    for (view, text) in [(&a, "OF-A"), (&b, "OF-B")] {
+        scene.answered(view, ("ui/update-model-context", &context(text)), YES).await;
+    }
+    assert_eq!(scene.doors().await, ["OF-A", "OF-B"]);
+    scene.ask(&a, "ui/update-model-context", &context("OF-A-AGAIN")).await;
+    assert_eq!(scene.doors().await, ["OF-B", "OF-A-AGAIN"]);
+    scene.stage.host.close_view(&a);
+    // It stays until the user or the View's next opening takes it back.
+    assert_eq!(scene.doors().await, ["OF-B", "OF-A-AGAIN"]);
+    let again = scene.view().await;
+    scene.answered(&again, ("ui/update-model-context", &context("OF-THE-NEXT")), YES).await;
+    assert_eq!(scene.doors().await, ["OF-B", "OF-THE-NEXT"]);
+    scene.ask(&b, "ui/update-model-context", &json!({})).await;
+    assert_eq!(scene.doors().await, ["OF-THE-NEXT"]);
+}
+
+#[tokio::test]
+async fn the_last_context_stands_whichever_was_answered_last() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let (older, newer) = (request_id(), request_id());
+    let (first, taken_back) = (context("TOO-LATE"), json!({"content": []}));
+    let asks = scene.ask_as(&view, older, "ui/update-model-context", &first);
+    let user = async {
+        let question = scene.stage.question().await;
+        let reply = scene.ask_as(&view, newer, "ui/update-model-context", &taken_back).await;
+        assert_eq!(reply, result(json!({})), "taking back needs no question");
+        scene.stage.host.answer_question(&question.id, YES).unwrap();
+    };
+    let (reply, ()) = futures::future::join(asks, user).await;
+    assert_eq!(reply, result(json!({})));
+    assert_eq!(scene.doors().await, [""; 0]);
+}
+
+fn resource(uri: &str, body: Value) -> Value {
+    let mut resource = body;
+    resource["uri"] = json!(uri);
+    json!({"type": "resource", "resource": resource})
+}
+
+#[tokio::test]
+async fn files_are_saved_as_they_were_shown_after_a_yes_and_nothing_is_written_over() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let calls = scene.stage.opened(&scene.conversation).await.calls;
+    let page = calls[&scene.call].view.as_ref().unwrap().resource_uri.clone();
+    let contents = json!({"contents": [
+        resource("file:///a/../../etc/%2e%2e%2freport.csv", json!({"text": "a,b"})),
+        resource("x:/report.csv", json!({"blob": "AAEC"})),
+        {"type": "resource_link", "uri": page, "name": "../page"},
+    ]});
+    let asks = ("ui/download-file", &contents);
+    let (reply, asked) = scene.answered(&view, asks, YES).await;
+    let Asked::ViewFiles { view: from, files, folder } = asked else { panic!("{asked:?}") };
+    assert_eq!((from.view_id, folder), (view.clone(), scene.downloads.path().display().to_string()));
+    let file = |name: &str, bytes| ViewFile { name: name.to_owned(), bytes };
+    assert_eq!(files[..2], [file("report.csv", 3), file("report.csv", 3)]);
+    assert_eq!(reply, result(json!({})));
+    let saved = scene.saved();
+    let names: Vec<&str> = saved.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(names, [files[2].name.as_str(), "report (2).csv", "report.csv"]);
+    assert_eq!((&saved[1].1[..], &saved[2].1[..]), (&[0, 1, 2][..], &b"a,b"[..]));
+    assert_eq!(saved[0].1.len() as u64, files[2].bytes);
+    assert!(String::from_utf8_lossy(&saved[0].1).contains("<html"), "what the server has at its address");
+    // The conversation tells of it, and the model does not hear of it.
+    let items = scene.stage.opened(&scene.conversation).await.items;
+    assert!(items.iter().any(|it| it.body == ItemBody::Note && it.text.contains("report (2).csv")));
+    // A no writes nothing.
+    let (reply, _) = scene.answered(&view, asks, QuestionAnswer::Decline).await;
+    assert_eq!(reply, result(json!({"isError": true})));
+    // Nor does what cannot be read.
+    let other = scene.view().await;
+    let gone = json!({"contents": [{"type": "resource_link", "uri": "file:///etc/passwd", "name": "p"}]});
+    let ViewReply::Error(_) = scene.ask(&other, "ui/download-file", &gone).await else { panic!() };
+    assert_eq!(scene.saved(), saved);
+    assert!(scene.stage.host.questions().is_empty());
+}
+
+#[tokio::test]
+async fn a_view_asks_the_model_where_its_server_may_and_the_user_sees_all_of_it() {
+    let scene = Scene::open().await;
+    let host = &scene.stage.host;
+    let params = json!({"maxTokens": 50, "messages": [{"role": "user", "content": {"type": "text", "text": "CANARY-ASKED"}}]});
+    let asks = ("sampling/createMessage", &params);
+    let launch = host.open_view(&scene.call).await.unwrap();
+    assert!(!launch.can_sample);
+    let ViewReply::Error(error) = scene.ask(&launch.view_id, asks.0, asks.1).await else { panic!() };
+    assert_eq!(error.code, -32601, "the user did not turn it on");
+    let trust = ServerTrust { asks_model: true, ..ServerTrust::default() };
+    host.set_server_trust(SERVER, trust).await.unwrap();
+    scene.stage.ready(SERVER).await;
+    let launch = host.open_view(&scene.call).await.unwrap();
+    assert!(launch.can_sample);
+    let person = async {
+        let Asked::Sample(shown) = scene.stage.answer(YES).await else { panic!() };
+        assert!(shown.by_view);
+        assert_eq!(shown.messages[0].text, "CANARY-ASKED");
+        let question = scene
+            .stage
+            .told(|_| host.questions().into_iter().find(|it| matches!(it.asked, Asked::SampleAnswer(_))))
+            .await;
+        let Asked::SampleAnswer(answer) = &question.asked else { panic!() };
+        assert_eq!((answer.by_view, answer.text.as_str()), (true, "I see."));
+        let exchange = host.exchange_body(&answer.exchange_id).await.unwrap().exchange;
+        assert_eq!(exchange.asked_by.as_deref(), Some("the View of sample"));
+        host.answer_question(&question.id, YES).unwrap();
+    };
+    let (reply, ()) = futures::future::join(scene.ask(&launch.view_id, asks.0, asks.1), person).await;
+    assert_eq!(
+        reply,
+        result(
+            json!({"role": "assistant", "content": {"type": "text", "text": "I see."}, "model": "scripted-1", "stopReason": "endTurn"})
+        )
+    );
+    let sent = scene.model.received()[2].json["messages"].clone();
+    assert_eq!(
+        sent,
+        json!([{"role": "user", "content": "CANARY-ASKED"}]),
+        "nothing of the conversation goes along"
+    );
+    // A no is final for this opening, and costs nothing.
+    let (reply, _) = scene.answered(&launch.view_id, asks, QuestionAnswer::Decline).await;
+    let ViewReply::Error(error) = reply else { panic!("{reply:?}") };
+    assert_eq!(error.code, -1);
+    assert_eq!(scene.model.received().len(), 3);
+    let facts = scene.stage.opened(&scene.conversation).await.ledger;
+    let facts: Vec<String> = facts.iter().map(|it| it.entry.line().text).collect();
+    assert!(
+        facts.iter().any(|it| it == "what the model wrote for the View of sample went to it, allowed by you")
+    );
+    assert!(facts.iter().any(|it| it == "you did not let the View of sample ask the model"), "{facts:#?}");
+}

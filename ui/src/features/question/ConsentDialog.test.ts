@@ -1,0 +1,97 @@
+import { render, screen, waitFor } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import type { AskedView } from "../../bindings/AskedView";
+import { fakePlatform } from "../../platform/fake";
+import { Store } from "../../state/store.svelte";
+import QuestionStage from "./QuestionStage.test.svelte";
+
+async function stage(asked: AskedView) {
+  const store = new Store(fakePlatform({ now: () => 1, stepMs: 1 }));
+  await store.start();
+  const rpc = vi.spyOn(store, "rpc").mockResolvedValue(null as never);
+  const { unmount } = render(QuestionStage, { store, question: { id: "q1", server_name: "Sample", asked } });
+  return { rpc, unmount };
+}
+
+const words = (change: object = {}): AskedView => ({ kind: "view_words", tool: "refresh", is_message: true, text: "Delete\u202eall", left_out: null, ...change });
+const link: AskedView = { kind: "view_link", tool: "refresh", url: "https://example.com/a?b=c", host: "example.com" };
+const answered = (action: string) => ["answer_question", { question_id: "q1", action, content_json: null }] as const;
+
+describe("words of a View", () => {
+  it("are shown exactly, with whose they are, and are let in only after they could be read", async () => {
+    const { rpc } = await stage(words());
+    const dialog = screen.getByRole("dialog");
+    expect(dialog.textContent).toContain("Let a View of Sample speak to the model?");
+    expect(dialog.textContent).toContain("The View of Sample (refresh)");
+    expect(screen.getByTestId("view-consent-text").textContent).toBe("DeleteU+202Eall");
+    expect(screen.queryByTestId("view-consent-left-out")).toBeNull();
+    // The focus begins on the dialog itself, so that a key that was meant for another place agrees to nothing.
+    await waitFor(() => expect(document.activeElement).toBe(dialog));
+    const settled = vi.spyOn(performance, "now").mockReturnValue(0);
+    await userEvent.click(screen.getByRole("button", { name: "Allow once" }));
+    await userEvent.click(screen.getByRole("button", { name: "Allow for this View" }));
+    expect(rpc).not.toHaveBeenCalled();
+    settled.mockRestore();
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Allow once" }));
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
+    });
+  });
+
+  it("can be allowed for this View, and refused at once", async () => {
+    let { rpc, unmount } = await stage(words());
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Allow for this View" }));
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept_for_view"));
+    });
+    unmount();
+    ({ rpc, unmount } = await stage(words()));
+    await userEvent.click(screen.getByRole("button", { name: "Refuse" }));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("decline"));
+    unmount();
+  });
+
+  it("that are kept before the model are asked about once, with what is left out; Escape is a no", async () => {
+    const { rpc } = await stage(words({ is_message: false, text: "Row 7", left_out: "2 pictures and 1 link" }));
+    expect(screen.getByRole("dialog").textContent).toContain("keep this before the model");
+    expect(screen.getByTestId("view-consent-left-out").textContent).toContain("2 pictures and 1 link");
+    expect(screen.queryByRole("button", { name: "Allow once" })).toBeNull();
+    await userEvent.keyboard("{Escape}");
+    expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("cancel"));
+  });
+});
+
+describe("files of a View", () => {
+  it("are named with their sizes and where they go, and are saved only after a yes", async () => {
+    const files = [{ name: "report\u202e.csv", bytes: 2048 }, { name: "b.png", bytes: 3 }];
+    const { rpc } = await stage({ kind: "view_files", tool: "refresh", files, folder: "/home/ada/Downloads" });
+    const dialog = screen.getByRole("dialog");
+    expect(dialog.textContent).toContain("Save these 2 files?");
+    expect(screen.getAllByRole("listitem").map((it) => it.textContent)).toEqual(["reportU+202E.csv 2.0 kB", "b.png 3 B"]);
+    expect(dialog.textContent).toContain("/home/ada/Downloads");
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Save" }));
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
+    });
+  });
+});
+
+describe("an address of a View", () => {
+  it("is shown whole with whose View asks, and a failure to open it is told", async () => {
+    const { rpc } = await stage(link);
+    const dialog = screen.getByRole("dialog");
+    expect(dialog.textContent).toContain("https://example.com/a?b=c");
+    expect(dialog.textContent).toContain("Open example.com?");
+    expect(dialog.textContent).toContain("The View of Sample");
+    rpc.mockRejectedValue({ what: "The address could not be opened: no browser.", safe: "The question still waits.", todo: "Decline." });
+    await waitFor(async () => {
+      await userEvent.click(screen.getByRole("button", { name: "Open" }));
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
+    });
+    expect((await screen.findByRole("alert")).textContent).toContain("no browser");
+    rpc.mockResolvedValue(null as never);
+    await userEvent.click(screen.getByRole("button", { name: "Cancel" }));
+    expect(rpc).toHaveBeenLastCalledWith(...answered("decline"));
+  });
+});
