@@ -206,7 +206,6 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.addItem(conversation_id, {
         kind: "door",
         text: "You showed the model the table of search_customers.",
-        words: null,
         chip: { audience: "user", format: "structured", color: "user" },
         bytes: 6100,
         words: null,
