@@ -19,9 +19,7 @@ use usher_engine::{
     declaration,
 };
 use usher_host::{
-    connection::{
-        CallError, CallOptions, ConnectError, Connection, ConnectionOptions, ServerSpec, events,
-    },
+    connection::{CallError, CallOptions, ConnectError, Connection, ConnectionOptions, ServerSpec, events},
     contract::{CheckError, misnamed},
 };
 use usher_protocol::{
