@@ -247,6 +247,12 @@ async fn a_view_that_takes_the_keyboard_while_the_user_writes_gets_none_of_it() 
     let composer = scene.window.element("[data-testid=composer-input]").await?;
     composer.click().await?;
     scene.begin("steal(3, 100)").await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let is_back = "return document.activeElement === document.querySelector('[data-testid=composer-input]')";
+    scene
+        .window
+        .until("the composer has the keyboard", async || Ok(scene.window.run(is_back).await? == true))
+        .await?;
     for letter in "secret words".chars() {
         type_letter(&scene.window, letter).await?;
         tokio::time::sleep(Duration::from_millis(80)).await;
@@ -278,16 +284,16 @@ async fn the_windows_page_never_becomes_a_view() -> anyhow::Result<()> {
     let address = "return document.querySelector('[data-testid=view-frame]').src";
     let address = scene.window.run(address).await?.as_str().unwrap_or_default().to_owned();
     anyhow::ensure!(address.starts_with("mcpview://"), "{address}");
-    // The driver may lead the window where no View can.
-    let _whatever = tokio::time::timeout(Duration::from_secs(10), scene.window.client().goto(&address)).await;
-    let at_home = async || {
-        Ok(scene.window.run("return document.querySelector('[data-testid=composer-input]') !== null").await?
-            == true)
-    };
-    scene.window.until("the page is back", at_home).await?;
-    // The Views of the page before are gone, and with them their addresses.
-    let _refused = tokio::time::timeout(Duration::from_secs(10), scene.window.client().goto(&address)).await;
-    scene.window.until("the page is still there", at_home).await?;
+    // The page leads itself where no View can lead it.
+    let leave = "window.isOld = true; setTimeout((to) => location.assign(to), 200, arguments[0])";
+    let is_back = "return window.isOld === undefined && document.querySelector('[data-testid=composer-input]') !== null";
+    scene.window.client().execute(leave, vec![json!(address)]).await?;
+    scene.window.until("the page is back", async || Ok(scene.window.run(is_back).await? == true)).await?;
+    // The Views of the page before are gone, and with them their addresses: nobody goes there.
+    scene.window.client().execute(leave, vec![json!(address)]).await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let is_still = "return window.isOld === true && location.href.startsWith('tauri://localhost')";
+    assert_eq!(scene.window.run(is_still).await?, true);
     scene.window.close().await
 }
 
