@@ -1,5 +1,6 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod bench;
 mod chapter;
 mod check;
 mod cli;
@@ -23,6 +24,8 @@ mod servers;
 mod servers_cli;
 mod tidy;
 mod views;
+mod views_access;
+mod views_kept;
 mod views_told;
 mod views_unruly;
 

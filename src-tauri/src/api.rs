@@ -2,8 +2,10 @@
 //!
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
+mod access;
 mod answers;
 mod asked;
+pub(crate) mod bench;
 mod commands;
 pub(crate) mod contract;
 pub(crate) mod junit;

@@ -21,6 +21,7 @@ mod terminal;
 mod tests;
 mod timing;
 mod tools;
+mod view;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -65,6 +66,7 @@ enum Command {
     Check(Box<check::Options>),
     Conformance(Box<conformance::Options>),
     Script(script::Options),
+    View(view::Options),
     /// Serve the sample tools over standard input and output
     SampleServer(usher_sample_server::Options),
 }
@@ -78,7 +80,9 @@ pub(crate) fn run() -> ExitCode {
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
     let mut builder = match arguments.command {
-        None | Some(Command::SampleServer(_)) => tokio::runtime::Builder::new_multi_thread(),
+        None | Some(Command::SampleServer(_) | Command::View(_)) => {
+            tokio::runtime::Builder::new_multi_thread()
+        }
         // One command waits for one thing at a time; handing it from thread to thread would only cost.
         Some(_) => tokio::runtime::Builder::new_current_thread(),
     };
@@ -89,6 +93,7 @@ pub(crate) fn run() -> ExitCode {
     let global = arguments.global;
     let ended = match arguments.command {
         None => return window(&runtime, &global),
+        Some(Command::View(options)) => return view::run(&runtime, options, &global),
         Some(Command::SampleServer(options)) => return sample_server(&runtime, options),
         Some(Command::Demo(options)) => runtime.block_on(Box::pin(demo::run(options))),
         Some(Command::Servers(options)) => runtime.block_on(Box::pin(servers::run(*options, &global))),
@@ -142,15 +147,7 @@ pub(crate) fn complain(text: &str, code: u8) -> ExitCode {
 
 #[cfg(feature = "desktop")]
 fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
-    let options = crate::api::UsherOptions {
-        data_dir: global.data.clone(),
-        consumers: Consumers::WINDOW,
-        by_command: false,
-        can_ask: true,
-        starts_servers: true,
-        secrets: crate::keyring::place(),
-        own_program: session::own_program(),
-    };
+    let options = window_options(global.data.clone(), true);
     let opened = runtime.block_on(crate::api::Usher::open(options));
     let shown = match opened {
         Ok(usher) => crate::desktop::run(runtime.handle().clone(), std::sync::Arc::new(usher)),
@@ -162,6 +159,19 @@ fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
     match shown {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&format!("{error:#}"), Exit::Unreachable.code()),
+    }
+}
+
+#[cfg(feature = "desktop")]
+fn window_options(data_dir: Option<PathBuf>, starts_servers: bool) -> crate::api::UsherOptions {
+    crate::api::UsherOptions {
+        data_dir,
+        consumers: Consumers::WINDOW,
+        by_command: false,
+        can_ask: true,
+        starts_servers,
+        secrets: crate::keyring::place(),
+        own_program: session::own_program(),
     }
 }
 

@@ -13,7 +13,8 @@ describe("a key in the window", () => {
       expect(press("1", held)).toEqual({ kind: "tab", index: 0 });
       expect(press("4", held)).toEqual({ kind: "tab", index: 3 });
       expect(press("5", held)).toEqual({ kind: "tab", index: 4 });
-      expect(press("6", held)).toBeNull();
+      expect(press("6", held)).toEqual({ kind: "tab", index: 5 });
+      expect(press("7", held)).toBeNull();
     }
   });
 

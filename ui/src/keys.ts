@@ -27,6 +27,7 @@ export function windowKey(
     case "3":
     case "4":
     case "5":
+    case "6":
       return { kind: "tab", index: Number(event.key) - 1 };
     default:
       return null;

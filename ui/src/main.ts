@@ -15,5 +15,10 @@ if (target === null) throw new Error("The page has no place for the window.");
 
 const store = new Store(await choosePlatform());
 mount(App, { target, props: { store } });
+// The build of the product leaves this out, and what it loads with it.
+if (import.meta.env.MODE === "host-test") {
+  const { installHostTest } = await import("./host-test");
+  installHostTest(window, store);
+}
 // A page that was lost left what it showed.
 void store.start(kept().conversation);

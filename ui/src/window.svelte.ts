@@ -21,6 +21,8 @@ export class Layout {
   /** Whether a pane that lies over the conversation is shown. */
   sidebarOver = $state(false);
   inspectorOver = $state(false);
+  /** Whether the bench has the whole window. */
+  wide = $state(false);
   width = $state(1280);
 
   readonly inspectorBeside = $derived(this.width >= INSPECTOR_BESIDE);

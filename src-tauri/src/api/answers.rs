@@ -4,21 +4,23 @@ use std::path::PathBuf;
 
 use usher_engine::routing::LegacyPolicy;
 use usher_host::{
-    conversation::{self as host, NewModel, SaveFormat, ViewOutcome, ViewReply},
+    conversation::{self as host, NewModel, SaveFormat, ViewReply},
     model::ToolChoice,
     payload::Sort,
 };
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher, asked, server_form,
+    ApiError, Commands, Usher, access, asked, bench, server_form,
     types::{
-        ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
-        ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
-        FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
-        LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
-        QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
+        ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan,
+        CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary,
+        ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView,
+        ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint,
+        ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest, QuestionAction,
+        RefusedTarget, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
+        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewAnswers, ViewLaunch,
+        WireLine, WishView,
     },
     view,
 };
@@ -587,26 +589,7 @@ impl Commands for Usher {
     }
 
     async fn open_view(&self, call_id: String) -> Result<ViewLaunch, ApiError> {
-        let launch = self.host.open_view(&call_id).await?;
-        let (result, cancelled) = match launch.outcome {
-            Some(ViewOutcome::Result(result)) => (Some(result), None),
-            Some(ViewOutcome::Cancelled(reason)) => (None, Some(reason)),
-            None => (None, None),
-        };
-        Ok(ViewLaunch {
-            view_id: launch.view_id,
-            url: launch.url,
-            origin: launch.origin,
-            sandbox: launch.sandbox.to_owned(),
-            allow: launch.allow,
-            prefers_border: launch.prefers_border,
-            tool_json: launch.tool.get().to_owned(),
-            input_json: launch.input.get().to_owned(),
-            result_json: result.map(|it| it.get().to_owned()),
-            cancelled,
-            sandbox_capabilities_json: launch.capabilities.to_string(),
-            server_name: launch.server_name,
-        })
+        Ok(bench::launch(self.host.open_view(&call_id).await?))
     }
 
     async fn view_request(
@@ -633,6 +616,78 @@ impl Commands for Usher {
     async fn close_view(&self, view_id: String) -> Result<(), ApiError> {
         self.host.close_view(&view_id);
         Ok(())
+    }
+
+    async fn view_answers(&self, server_id: String) -> Result<ViewAnswers, ApiError> {
+        Ok(access::answers(self.host.view_access(&server_id)))
+    }
+
+    async fn set_view_access(
+        &self,
+        server_id: String,
+        wishes: Vec<WishView>,
+        allowed: bool,
+    ) -> Result<(), ApiError> {
+        Ok(self.host.set_view_access(&server_id, access::wishes_of(wishes), allowed).await?)
+    }
+
+    async fn forget_view_answers(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.forget_view_access(&server_id).await?)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<RefusedTarget>, ApiError> {
+        Ok(access::refused(self.host.refused_targets()))
+    }
+
+    async fn bench_start(&self) -> Result<Option<BenchStart>, ApiError> {
+        Ok(self.bench.clone())
+    }
+
+    async fn bench_tools(&self, server_id: String) -> Result<Vec<BenchTool>, ApiError> {
+        Ok(self.tools_for_bench(&server_id))
+    }
+
+    async fn open_bench(
+        &self,
+        conversation_id: String,
+        server_id: String,
+        form: BenchForm,
+    ) -> Result<ViewLaunch, ApiError> {
+        let fixture = bench::fixture(form)?;
+        Ok(bench::launch(self.host.open_bench(&conversation_id, &server_id, fixture).await?))
+    }
+
+    async fn change_bench(&self, view_id: String, form: BenchForm) -> Result<(), ApiError> {
+        Ok(self.host.change_bench(&view_id, bench::fixture(form)?)?)
+    }
+
+    async fn end_bench_call(&self, view_id: String, form: BenchForm) -> Result<(), ApiError> {
+        Ok(self.host.end_bench_call(&view_id, bench::fixture(form)?)?)
+    }
+
+    async fn judge_bench(&self, server_id: String, form: BenchForm) -> Result<BenchVerdictView, ApiError> {
+        Ok(bench::verdict(self.host.judge_bench(&server_id, bench::fixture(form)?).await?))
+    }
+
+    async fn bench_news(&self, view_id: String) -> Result<BenchNews, ApiError> {
+        Ok(bench::news(self.host.bench_news(&view_id).await))
+    }
+
+    async fn watch_for_bench(&self, server_id: String, paths: Vec<String>) -> Result<(), ApiError> {
+        Ok(self.host.watch_for_bench(&server_id, paths.into_iter().map(PathBuf::from).collect())?)
+    }
+
+    async fn bench_fixtures(&self) -> Result<Vec<String>, ApiError> {
+        Ok(self.host.bench_fixtures().await)
+    }
+
+    async fn open_bench_fixture(&self, place: String) -> Result<BenchForm, ApiError> {
+        Ok(bench::form(self.host.open_fixture(&place).await?))
+    }
+
+    async fn save_bench_fixture(&self, place: String, form: BenchForm) -> Result<SavedFile, ApiError> {
+        let (path, bytes) = self.host.save_fixture(&place, &bench::fixture(form)?).await?;
+        Ok(SavedFile { path: path.display().to_string(), bytes })
     }
 }
 

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use ts_rs::TS;
 
 use super::types::{
-    ApprovalChoice, CheckPlan, CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource,
-    ConversationSummary, ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers,
-    FetchedView, ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView,
-    LocalEndpoint, ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest,
-    QuestionAction, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-    ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer, ViewLaunch, WireLine,
+    ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport,
+    CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary, ConversationView,
+    CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView, ImportChoice, ImportReview,
+    JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PastedView,
+    PayloadText, PromptListView, ProviderTest, QuestionAction, RefusedTarget, ResourceListView, SavedFile,
+    SearchHitView, SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow,
+    ViewAnswer, ViewAnswers, ViewLaunch, WireLine, WishView,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -221,4 +222,35 @@ commands! {
     cancel_view_request { view_id: String, request_id: u32 } -> ();
     /// A View is gone.
     close_view { view_id: String } -> ();
+    /// What was answered for the Views of a server.
+    view_answers { server_id: String } -> ViewAnswers;
+    /// Allows the Views of a server something, or takes it back from open ones too.
+    set_view_access { server_id: String, wishes: Vec<WishView>, allowed: bool } -> ();
+    /// Forgets what was answered: the Views have nothing, and are asked about again.
+    forget_view_answers { server_id: String } -> ();
+    /// Where requests of Views to the network wanted to go that did not pass, the last one last. Which View it was is not known.
+    refused_targets {} -> Vec<RefusedTarget>;
+
+    /// What the window was opened for, if it was for the bench.
+    bench_start {} -> Option<BenchStart>;
+    /// The tools of a server whose Views can be shown on the bench.
+    bench_tools { server_id: String } -> Vec<BenchTool>;
+    /// Prepares a View on the bench. Its calls are recorded in a conversation, which asks for them too.
+    open_bench { conversation_id: String, server_id: String, form: BenchForm } -> ViewLaunch;
+    /// From now on the host answers a View on the bench so.
+    change_bench { view_id: String, form: BenchForm } -> ();
+    /// Tells a View on the bench how its call ended.
+    end_bench_call { view_id: String, form: BenchForm } -> ();
+    /// Judges what is on the bench by what the tool declares.
+    judge_bench { server_id: String, form: BenchForm } -> BenchVerdictView;
+    /// Whether the server gives another document now.
+    bench_news { view_id: String } -> BenchNews;
+    /// Starts a server again whenever one of these files changes; without a path no more.
+    watch_for_bench { server_id: String, paths: Vec<String> } -> ();
+    /// The names of the fixtures that are kept.
+    bench_fixtures {} -> Vec<String>;
+    /// Opens a fixture by its name, or by the path of its file.
+    open_bench_fixture { place: String } -> BenchForm;
+    /// Saves a fixture under a name, or under the path of a file.
+    save_bench_fixture { place: String, form: BenchForm } -> SavedFile;
 }

@@ -5,7 +5,9 @@
 
 #![expect(missing_docs, reason = "fields are named for what they are; what needs saying is said")]
 
+mod access;
 mod app_view;
+mod bench;
 mod call;
 mod contract;
 mod conversation;
@@ -18,7 +20,14 @@ mod server;
 mod server_form;
 mod setting;
 
+pub use access::{
+    RefusedTarget, RejectedView, ViewAnswers, WishKindName, WishStateName, WishStateView, WishView,
+};
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
+pub use bench::{
+    BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews, BenchOutcome,
+    BenchStart, BenchTool, BenchVariant, BenchVerdictView,
+};
 pub use call::{
     ApprovalChoice, ApprovalRule, CallOrigin, CallState, ConsumerName, DeliveryView, ProgressView,
     ToolCallView, VerdictView, WithheldView,

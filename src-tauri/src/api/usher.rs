@@ -11,15 +11,16 @@ use std::{
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::{
+    app_view::resource::Permissions,
     connection::{ConnectionOptions, Offers},
     conversation::{Host, HostError, HostEvent, HostOptions, Surroundings},
     store::{SecretPlace, StoreOptions},
 };
 
 use super::{
-    ApiError, BatchSink, PageLoss, WindowHost, asked,
+    ApiError, BatchSink, PageLoss, WindowHost, access, asked,
     serve::Served,
-    types::{ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
+    types::{BenchStart, ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
 };
 
@@ -27,6 +28,8 @@ use super::{
 const KEPT_EVENTS: usize = 4_096;
 /// How long events are gathered into one batch: a frame.
 const FRAME: Duration = Duration::from_millis(16);
+/// How long the window may take to end its Views when it closes; each has a second to put its things away.
+const LEAVE: Duration = Duration::from_millis(1_200);
 
 /// What everything behind the window is opened with.
 pub struct UsherOptions {
@@ -110,6 +113,8 @@ pub struct Usher {
     pub(super) host: Host,
     board: Arc<Mutex<Board>>,
     pub(super) checks: Arc<super::contract::Checks>,
+    /// What the window is opened for, if it is for the bench.
+    pub(super) bench: Option<BenchStart>,
 }
 
 /// What a page that subscribes is told, and the events since.
@@ -135,7 +140,12 @@ impl Usher {
             lock(&board).conversations.insert(summary.id.clone(), view::summary(summary));
         }
         tokio::spawn(pump(host.clone(), events, Arc::clone(&board)));
-        Ok(Self { host, board, checks: Arc::default() })
+        Ok(Self { host, board, checks: Arc::default(), bench: None })
+    }
+
+    /// The same, with a window that opens on the bench.
+    pub fn on_the_bench(self, bench: BenchStart) -> Self {
+        Self { bench: Some(bench), ..self }
     }
 
     /// The host, for the command line.
@@ -200,7 +210,9 @@ impl Board {
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
-            | UiEvent::ViewMessage { .. } => {}
+            | UiEvent::ViewAccessChanged { .. }
+            | UiEvent::ViewMessage { .. }
+            | UiEvent::WindowCloses => {}
         }
     }
 }
@@ -282,12 +294,33 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
         }
+        HostEvent::ViewAccess { view_id, wishes, starts_again } => {
+            UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
+        }
     }
 }
 
 impl From<HostError> for ApiError {
     fn from(error: HostError) -> Self {
         Self { what: error.what, safe: error.safe, todo: error.todo }
+    }
+}
+
+impl Usher {
+    /// Lets the Views that are open put their things away. A page that does not answer is not waited for any longer.
+    async fn leave_views(&self) {
+        if self.host.open_views() == 0 {
+            return;
+        }
+        lock(&self.board).push(vec![UiEvent::WindowCloses]);
+        let gone = async {
+            while self.host.open_views() > 0 {
+                tokio::time::sleep(FRAME).await;
+            }
+        };
+        if tokio::time::timeout(LEAVE, gone).await.is_err() {
+            tracing::warn!("a View did not end in time");
+        }
     }
 }
 
@@ -331,8 +364,8 @@ impl WindowHost for Usher {
         Some(Served::media(&media.mime, bytes))
     }
 
-    fn view_document(&self, host_label: &str) -> Option<Served> {
-        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), "/");
+    fn view_document(&self, host_label: &str, path: &str) -> Option<Served> {
+        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), path);
         let mut headers = http::HeaderMap::new();
         for (name, value) in &served.headers {
             headers.insert(*name, http::HeaderValue::from_str(value).ok()?);
@@ -360,11 +393,20 @@ impl WindowHost for Usher {
         self.host.is_frame_allowed(scheme, host, port)
     }
 
+    fn granted_features(&self) -> Permissions {
+        self.host.granted_features()
+    }
+
+    fn gate(&self) -> Host {
+        self.host.clone()
+    }
+
     fn web_data_dir(&self) -> PathBuf {
         self.host.data_dir().join("web")
     }
 
     async fn shut_down(&self) {
+        self.leave_views().await;
         self.host.shut_down().await;
     }
 }

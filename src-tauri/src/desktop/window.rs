@@ -11,14 +11,19 @@ use std::{
 use anyhow::Context as _;
 use tauri::{
     App, AppHandle, Manager as _, Url, WebviewWindowBuilder, WindowEvent,
-    webview::{NewWindowResponse, PermissionResponse},
+    webview::{NewWindowResponse, PermissionKind, PermissionResponse},
 };
+
+use usher_host::app_view::resource::Permissions;
 
 use super::{SHUT_DOWN_LIMIT, schemes::PAGE_ORIGIN};
 use crate::api::{WindowHost, serve};
 
 /// The label of the window, which the capability names.
 pub(super) const MAIN: &str = "main";
+
+/// What runs first in the frame of every View, and does nothing elsewhere.
+const VIEW_SCRIPT: &str = include_str!("view_script.js");
 
 /// How far the end has come. It may be asked for by the window, by a signal and by the system, and happens once.
 #[derive(Debug, Default)]
@@ -66,7 +71,14 @@ pub(super) fn open<H: WindowHost>(
         .on_new_window(|_, _| NewWindowResponse::Deny)
         // Files are written by Rust, to the user's folder for downloads and under a name that is not taken.
         .on_download(|_, _| false)
-        .on_permission_request(|_, _| PermissionResponse::Deny)
+        .on_permission_request({
+            let host = Arc::clone(host);
+            move |_, kind| match is_granted(kind, host.granted_features()) {
+                true => PermissionResponse::Allow,
+                false => PermissionResponse::Deny,
+            }
+        })
+        .initialization_script_for_all_frames(VIEW_SCRIPT)
         .build()?;
     #[cfg(target_os = "linux")]
     super::watch::begin(&window, host)?;
@@ -82,6 +94,18 @@ pub(super) fn open<H: WindowHost>(
         }
     });
     Ok(())
+}
+
+/// Whether a live View was granted what the web view asks for. For whom it asks is not said: a frame that was not granted a feature cannot
+/// ask, by its `allow` attribute and its policy.
+fn is_granted(kind: PermissionKind, granted: Permissions) -> bool {
+    match kind {
+        PermissionKind::Camera => granted.camera,
+        PermissionKind::Microphone => granted.microphone,
+        PermissionKind::Geolocation => granted.geolocation,
+        // The list of kinds is open, and no View is ever granted another.
+        _ => false,
+    }
 }
 
 /// Hides the window at once, ends the host within its time, and then the process.
@@ -162,6 +186,19 @@ fn is_open_view<H: WindowHost>(url: &Url, host: &H) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_feature_is_there_that_a_view_was_granted() {
+        let camera = Permissions { camera: true, ..Permissions::default() };
+        assert!(is_granted(PermissionKind::Camera, camera));
+        assert!(!is_granted(PermissionKind::Microphone, camera));
+        assert!(!is_granted(PermissionKind::Camera, Permissions::default()));
+        for kind in
+            [PermissionKind::Notifications, PermissionKind::ClipboardRead, PermissionKind::DisplayCapture]
+        {
+            assert!(!is_granted(kind, Permissions::ALL), "{kind:?}");
+        }
+    }
 
     #[test]
     fn only_addresses_of_the_application_are_its_own() {

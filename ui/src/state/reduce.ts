@@ -11,6 +11,7 @@ import type { Settings } from "../bindings/Settings";
 import type { Snapshot } from "../bindings/Snapshot";
 import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
+import type { WishStateView } from "../bindings/WishStateView";
 
 /** Lines kept of one script's run; a script that prints without end must not fill the window. */
 export const SCRIPT_LINES_KEPT = 2000;
@@ -30,12 +31,21 @@ export interface AppState {
   readonly notices: readonly NoticeView[];
   /** What servers ask, oldest first. */
   readonly questions: readonly QuestionView[];
+  /** What open Views may have that changed since they were opened, by View. */
+  readonly access: Readonly<Record<string, AccessNews>>;
   /** What servers say of their prompts and resources, by server. */
   readonly news: Readonly<Record<string, ServerNews>>;
   /** The conversations that were opened, whole, by id. */
   readonly open: Readonly<Record<string, ConversationView>>;
   /** What scripts wrote, by run. */
   readonly scripts: Readonly<Record<string, readonly ScriptLine[]>>;
+}
+
+/** What an open View may have now. */
+export interface AccessNews {
+  readonly wishes: readonly WishStateView[];
+  /** The user has just allowed what this View asked for; it is to start again with it. */
+  readonly startsAgain: boolean;
 }
 
 /** How often a server said that something of it changed since the window opened. */
@@ -62,6 +72,7 @@ export function fromSnapshot(snapshot: Snapshot): AppState {
     settings: snapshot.settings,
     notices: snapshot.notices,
     questions: snapshot.questions,
+    access: {},
     news: {},
     open: {},
     scripts: {},
@@ -152,8 +163,11 @@ export function reduce(state: AppState, event: UiEvent): AppState {
       return { ...state, notices: replaceOrAppend(state.notices, event.notice) };
     case "notice_cleared":
       return { ...state, notices: state.notices.filter((n) => n.id !== event.notice_id) };
+    case "view_access_changed":
+      return { ...state, access: { ...state.access, [event.view_id]: { wishes: event.wishes, startsAgain: event.starts_again } } };
     case "view_message":
-      // A message for a View is handed to its frame by the store; it is no state.
+    case "window_closes":
+      // A message for a View is handed to its frame by the store, and the end to the Views; neither is state.
       return state;
   }
 }

@@ -10,13 +10,13 @@ import { toApiError, type AnswerOf, type CommandName, type PayloadOf, type Platf
 import { applyBatch, fromSnapshot, withConversation, type AppState } from "./reduce";
 
 /** The tabs of the inspector. */
-export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract";
+export type InspectorTab = "routing" | "context" | "wire" | "script" | "contract" | "view";
 
 const KEY = Symbol("store");
 /** How often an opening conversation is read again because events arrived meanwhile. */
 const OPEN_TRIES = 3;
 /** Commands after which a conversation is worth keeping. */
-const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation"]);
+const USES: ReadonlySet<CommandName> = new Set<CommandName>(["send_message", "send_prompt", "attach_resource", "call_tool", "run_script", "rename_conversation", "open_bench"]);
 
 /**
  * What the components read and do. It holds the reduced state and the window's own choices
@@ -61,6 +61,8 @@ export class Store {
   waiting: readonly ToolCallView[] = $derived(this.calls.filter((call) => call.state.kind === "awaiting_approval"));
   /** Whether something was written for a conversation and not sent yet; said by whoever keeps it. */
   holdsDraft: (conversationId: string) => boolean = () => false;
+  /** The window closes and waits a moment for its Views; said by whoever has them. */
+  closes: () => void = () => undefined;
 
   readonly #platform: Platform;
   readonly #viewListeners = new Map<string, Set<(messageJson: string) => void>>();
@@ -188,6 +190,10 @@ export class Store {
       await this.rpc("close_view", { view_id: viewId });
     } finally {
       this.#unheard.delete(viewId);
+      if (this.state !== null && viewId in this.state.access) {
+        const { [viewId]: _gone, ...access } = this.state.access;
+        this.state = { ...this.state, access };
+      }
     }
   }
 
@@ -220,8 +226,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      const news = this.state?.news ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, news, open: kept };
+      const { news = {}, access = {} } = this.state ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, access, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;
@@ -246,6 +252,8 @@ export class Store {
     for (const event of outcome.events) {
       if (event.type === "view_message") {
         this.#tellView(event.view_id, event.message_json);
+      } else if (event.type === "window_closes") {
+        this.closes();
       } else if (event.type === "conversation_removed") {
         if (this.conversationId === event.conversation_id) this.#showNewest();
       } else if ("conversation_id" in event) {

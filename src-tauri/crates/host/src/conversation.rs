@@ -4,6 +4,7 @@
 //! through [`HostEvent`]s. Deliberately absent: any decision about audiences, which the engine makes, and any drawing.
 
 mod approval;
+mod bench;
 mod call;
 mod doors;
 mod event;
@@ -29,6 +30,10 @@ mod turn;
 mod views;
 
 pub use approval::{ApprovalChoice, ApprovalRule};
+pub use bench::{
+    Answerer, BenchVerdict, Ending, FIXTURE_VERSION, Failing, Fault, Fixture, News, Policy, Surround,
+    output_schema,
+};
 pub use call::{CallEnd, CallOrder};
 pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
@@ -50,7 +55,7 @@ pub use servers::{
 pub use surroundings::{Open, Surroundings};
 pub use trust::ServerTrust;
 pub use turn::Preview;
-pub use views::{Launch, Outcome as ViewOutcome, PageLoss, ViewReply};
+pub use views::{Launch, Outcome as ViewOutcome, PageLoss, Tunnel, ViewAccess, ViewReply, WishState};
 
 use std::{
     collections::BTreeMap,
@@ -184,8 +189,10 @@ struct Inner {
     /// How often the server of a call asked the model during it.
     samples: Mutex<BTreeMap<String, u32>>,
     trust: Mutex<trust::Trust>,
+    access: views::grants::Access,
     fetched: Mutex<FetchedShelf>,
     subscriptions: Mutex<Subscriptions>,
+    watches: Mutex<bench::Watches>,
 }
 
 const PREFERENCES: &str = "preferences";
@@ -232,8 +239,10 @@ impl Host {
             questions: Mutex::default(),
             samples: Mutex::default(),
             trust: Mutex::new(trust::load(&store).await?),
+            access: views::grants::load(&store).await?,
             fetched: Mutex::default(),
             subscriptions: Mutex::default(),
+            watches: Mutex::default(),
             options,
             store,
             events,
@@ -302,6 +311,7 @@ impl Host {
         for conversation in &live {
             conversation.stop();
         }
+        self.close_views();
         self.stop_scripts();
         self.end_servers().await;
         for conversation in &live {

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use ts_rs::TS;
 
+use super::{RejectedView, WishStateView};
+
 /// A View that belongs to a call.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(export)]
@@ -14,6 +16,10 @@ pub struct ViewSlot {
     pub why_not: Option<String>,
     /// Whether the call is of an earlier run of the application, so that it opens only when the user asks.
     pub from_history: bool,
+    /// Whether its page was recorded. One that was not is read from its server when the View starts.
+    pub page_kept: bool,
+    /// Why its page was refused when it was last read, for people.
+    pub refused: Option<String>,
 }
 
 /// What the window needs to start a View.
@@ -40,6 +46,10 @@ pub struct ViewLaunch {
     pub cancelled: Option<String>,
     /// What was granted, as `hostCapabilities.sandbox`.
     pub sandbox_capabilities_json: String,
+    /// What the View wishes for beyond its own page, and how each wish stands.
+    pub wishes: Vec<WishStateView>,
+    /// The domains that it declares and that are never granted.
+    pub rejected: Vec<RejectedView>,
     pub server_name: String,
 }
 

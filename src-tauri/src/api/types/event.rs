@@ -5,7 +5,7 @@ use ts_rs::TS;
 
 use super::{
     ConversationSummary, ExchangeView, Item, LedgerRow, ModelView, QuestionView, ScriptLine, ServerView,
-    Settings, TurnView,
+    Settings, TurnView, WishStateView,
 };
 
 /// Everything the window needs to draw its first frame.
@@ -96,6 +96,10 @@ pub enum UiEvent {
     NoticeCleared { notice_id: String },
     /// The host asks a live View to show something, such as a fresh result.
     ViewMessage { view_id: String, message_json: String },
+    /// What a live View may have is other now. `starts_again` says that the user has just allowed what this View asked for.
+    ViewAccessChanged { view_id: String, wishes: Vec<WishStateView>, starts_again: bool },
+    /// The window closes; Views put their things away, and are closed one by one.
+    WindowCloses,
 }
 
 /// Something to tell the user.

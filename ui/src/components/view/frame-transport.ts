@@ -4,6 +4,7 @@
  */
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import type { MessageSource } from "../../platform/messages";
+import { readBlocked } from "./blocked";
 import type { BridgeLog } from "./bridge-log";
 import { measure, MESSAGE_CAP, MessageFilter, type Refusal } from "./message-filter";
 
@@ -40,6 +41,8 @@ export class FrameTransport implements Transport {
     now: () => number,
     /** The View begins its handshake with this answer, perhaps not for the first time. */
     private readonly onhandshake: () => void,
+    /** A script in the frame says that the View's policy stopped a request. Untrusted, as everything of the frame. */
+    private readonly onblocked: (directive: string, uri: string) => void,
     /** The View does nothing but flood. It is not heard any more. */
     private readonly onflood: () => void,
   ) {
@@ -55,7 +58,7 @@ export class FrameTransport implements Transport {
     // A handshake that is refused changes nothing.
     if ("result" in message && message.id === this.handshake) this.onhandshake();
     const bytes = measure(message, MESSAGE_CAP);
-    this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "");
+    this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "", message);
     // The address is not checked by the platform for a scheme of one's own. The frame cannot hold another page:
     // the window's content policy and its navigation rule admit the View's scheme only.
     this.frame.postMessage(message, "*");
@@ -81,6 +84,11 @@ export class FrameTransport implements Transport {
       this.refuse(event.data, verdict.why);
       return;
     }
+    const blocked = readBlocked(event.data);
+    if (blocked !== null) {
+      this.onblocked(blocked.directive, blocked.uri);
+      return;
+    }
     let message: JSONRPCMessage;
     try {
       message = parseJSONRPCMessage(mend(event.data));
@@ -89,7 +97,7 @@ export class FrameTransport implements Transport {
       this.refuse(event.data, "not a request");
       return;
     }
-    this.log.add("in", nameOf(message), verdict.bytes);
+    this.log.add("in", nameOf(message), verdict.bytes, "", message);
     if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
   }

@@ -5,11 +5,12 @@ import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
 import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
+import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
-import { ViewSession } from "./view-session";
+import { ViewSession, type SessionDoors } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
-const AROUND = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
+const AROUND = { theme: "light", read: () => "red", place: { mode: "inline", width: 500, height: 240 }, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
 const LAUNCH: ViewLaunch = {
   view_id: "v1",
   url: `${ORIGIN}/`,
@@ -22,6 +23,8 @@ const LAUNCH: ViewLaunch = {
   result_json: '{"content":[],"structuredContent":{"n":1}}',
   cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
+  wishes: [],
+  rejected: [],
   server_name: "Sample",
 };
 
@@ -39,6 +42,9 @@ class ByHand {
   initialized = 0;
   floods = 0;
   heights: Array<number | undefined> = [];
+  readonly blocked: Array<[string, string]> = [];
+  modes: readonly Mode[] = [];
+  mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly questions: Question[] = [];
   readonly opened: string[] = [];
@@ -47,7 +53,7 @@ class ByHand {
   private listeners: Array<(event: MessageEvent) => void> = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
-  constructor(launch: Partial<ViewLaunch> = {}) {
+  constructor(launch: Partial<ViewLaunch> = {}, pieces?: SessionDoors["pieces"]) {
     const page: MessageSource = {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
@@ -70,10 +76,16 @@ class ByHand {
       log: this.log,
       now: () => 0,
       version: "1",
-      oninitialized: () => (this.initialized += 1),
+      oninitialized: (modes) => {
+        this.initialized += 1;
+        this.modes = modes;
+      },
       onsize: (height) => this.heights.push(height),
+      onblocked: (directive, uri) => this.blocked.push([directive, uri]),
+      onmode: (wanted, modes) => (modes.includes(wanted) ? (this.mode = wanted) : this.mode),
       onleave: () => undefined,
       onflood: () => (this.floods += 1),
+      ...(pieces === undefined ? {} : { pieces }),
     });
   }
 
@@ -92,11 +104,11 @@ class ByHand {
     await settle();
   }
 
-  async initialize(): Promise<void> {
+  async initialize(appCapabilities: object = {}): Promise<void> {
     await this.send({
       id: 1,
       method: "ui/initialize",
-      params: { protocolVersion: "2026-01-26", appInfo: { name: "hand", version: "1" }, appCapabilities: {} },
+      params: { protocolVersion: "2026-01-26", appInfo: { name: "hand", version: "1" }, appCapabilities },
     });
     await this.send({ method: "ui/notifications/initialized", params: {} });
   }
@@ -112,6 +124,17 @@ const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
 
 describe("the order of a View's first messages", () => {
+  it("takes what the frame says of its policy for that alone, from its own frame only", async () => {
+    const view = await new ByHand().connect();
+    const said = { usher: "blocked", directive: "connect-src", uri: "https://a.example/x" };
+    await view.send(said);
+    await view.send(said, { origin: "https://evil.example" });
+    await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
+    expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
+    expect([view.asked, view.got]).toEqual([[], []]);
+    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+  });
+
   it("says nothing before initialized, then the input, then the result", async () => {
     const view = await new ByHand().connect();
     await settle();
@@ -159,6 +182,24 @@ describe("the order of a View's first messages", () => {
     settled.session.message('{"method":"ui/notifications/tool-cancelled","params":{}}');
     await settled.initialize();
     expect(settled.methods().slice(1)).toEqual([INPUT, RESULT]);
+  });
+
+  it("tells beginnings of the input first, the whole after them, and how the call ended last", async () => {
+    const PARTIAL = "ui/notifications/tool-input-partial";
+    const inputs = [{}, { id: 7 }];
+    const view = await new ByHand({ result_json: null }, { inputs, pace: 1 }).connect();
+    await view.initialize();
+    view.session.result('{"content":[]}');
+    while (view.methods().at(-1) !== RESULT) await settle();
+    expect(view.methods().slice(1)).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
+    expect(view.got.slice(1, 3).map((it) => it.params)).toEqual(inputs.map((it) => ({ arguments: it })));
+    // One that begins anew in the midst of them hears them once, from the first.
+    const restless = await new ByHand({}, { inputs, pace: 1 }).connect();
+    await restless.initialize();
+    await restless.initialize();
+    while (restless.methods().at(-1) !== RESULT) await settle();
+    const after = restless.methods().slice(restless.methods().lastIndexOf("answer 1") + 1);
+    expect(after).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
   });
 
   it("tells of other surroundings only when the View is ready to hear it", async () => {
@@ -421,5 +462,26 @@ describe("the end", () => {
     await view.session.teardown();
     expect(view.got).toEqual([]);
     expect(view.listening).toBe(0);
+  });
+});
+
+describe("where a View is shown", () => {
+  it.each([
+    ["nothing", {}, "fullscreen", "fullscreen"],
+    ["the mode", { availableDisplayModes: ["inline", "fullscreen"] }, "fullscreen", "fullscreen"],
+    ["another mode", { availableDisplayModes: ["inline", "fullscreen"] }, "pip", "inline"],
+    ["no mode at all", { availableDisplayModes: [] }, "pip", "inline"],
+  ])("answers with the mode that it has then, when the View declared %s", async (_, declared, wanted, given) => {
+    const view = await new ByHand().connect();
+    await view.initialize(declared);
+    await view.send({ id: 2, method: "ui/request-display-mode", params: { mode: wanted } });
+    expect(view.got.at(-1)).toEqual({ jsonrpc: "2.0", id: 2, result: { mode: given } });
+    expect(view.mode).toBe(given);
+  });
+
+  it("hands on the modes that the View declared", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize({ availableDisplayModes: ["pip"] });
+    expect(view.modes).toEqual(["inline", "pip"]);
   });
 });

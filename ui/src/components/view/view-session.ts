@@ -10,6 +10,7 @@ import { z } from "zod";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
+import { offered, type Mode } from "./display.svelte";
 import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
 import type { MessageSource } from "../../platform/messages";
 import { FrameTransport, type FrameWindow } from "./frame-transport";
@@ -33,19 +34,27 @@ export interface SessionDoors {
   now: () => number;
   /** The application's version. */
   version: string;
-  oninitialized: () => void;
+  /** The View is ready, perhaps not for the first time. It may be shown in these modes. */
+  oninitialized: (modes: readonly Mode[]) => void;
   onsize: (height: number | undefined) => void;
+  /** The View's policy stopped a request, as its frame says. */
+  onblocked: (directive: string, uri: string) => void;
+  /** The View asks to be shown in a mode; the answer is the mode that it has then. */
+  onmode: (wanted: Mode, modes: readonly Mode[]) => Mode;
   /** The View asks to be closed. */
   onleave: () => void;
   /** The View does nothing but flood. */
   onflood: () => void;
+  /** The beginnings of the input that it is told before the whole, and the milliseconds before each. */
+  pieces?: { inputs: readonly Record<string, unknown>[]; pace: number };
 }
 
 const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
+const PARTIAL = "ui/notifications/tool-input-partial";
 /** What Rust may say to a live View. Everything else is not sent on. */
 const SENDABLE: ReadonlySet<string> = new Set([
-  "ui/notifications/tool-input-partial",
+  PARTIAL,
   RESULT,
   CANCELLED,
   "notifications/progress",
@@ -58,8 +67,10 @@ export class ViewSession {
   private readonly bridge: AppBridge;
   /** The View said `initialized` and has not begun anew since. Nothing is said to it before. */
   private initialized = false;
-  /** It said so once. */
-  private begun = false;
+  /** How often it said so. */
+  private rounds = 0;
+  /** It was told the whole input; how the call ended comes after that. */
+  private hasInput = false;
   private closed = false;
   /** What waits for `initialized`, after the input. */
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
@@ -83,11 +94,11 @@ export class ViewSession {
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    const { page, log, now } = this.doors;
+    const { page, log, now, onblocked } = this.doors;
     const onhandshake = (): void => {
       this.initialized = false;
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, this.doors.onflood));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked, this.doors.onflood));
   }
 
   /** The tool's result, as JSON text of its parameters. */
@@ -139,7 +150,7 @@ export class ViewSession {
       if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
       this.outcome = message;
     }
-    if (this.initialized) this.notify(method, params);
+    if (this.initialized && (this.hasInput || message !== this.outcome)) this.notify(method, params);
     // Of all else a View that is not ready has missed nothing: it has asked for no list and no call yet.
     else if (message === this.outcome) this.waiting = [message];
   }
@@ -157,10 +168,29 @@ export class ViewSession {
   }
 
   private start(): void {
-    const again = this.begun;
-    this.begun = true;
+    this.rounds += 1;
     this.initialized = true;
-    this.doors.oninitialized();
+    this.hasInput = false;
+    this.doors.oninitialized(this.modes());
+    if (this.doors.pieces === undefined) this.tellInput();
+    else void this.tellPieces(this.doors.pieces, this.rounds);
+  }
+
+  /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
+  private async tellPieces({ inputs, pace }: NonNullable<SessionDoors["pieces"]>, round: number): Promise<void> {
+    const isOver = (): boolean => this.closed || !this.initialized || this.rounds !== round;
+    for (const piece of inputs) {
+      await new Promise((done) => setTimeout(done, pace));
+      if (isOver()) return;
+      this.notify(PARTIAL, { arguments: piece });
+    }
+    await new Promise((done) => setTimeout(done, pace));
+    if (!isOver()) this.tellInput();
+  }
+
+  private tellInput(): void {
+    const again = this.rounds > 1;
+    this.hasInput = true;
     this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
     const { outcome, waiting } = this;
     this.waiting = [];
@@ -169,6 +199,10 @@ export class ViewSession {
     for (const { method, params } of waiting) this.notify(method, params);
     if (this.context !== null) this.bridge.setHostContext(this.context);
     this.context = null;
+  }
+
+  private modes(): readonly Mode[] {
+    return offered(this.bridge.getAppCapabilities()?.availableDisplayModes);
   }
 
   private handlers(): void {
@@ -186,6 +220,7 @@ export class ViewSession {
       const text = typeof params.data === "string" ? params.data : JSON.stringify(params.data);
       this.doors.log.add("in", `log ${params.level}`, text.length, text.slice(0, 200));
     });
+    bridge.onrequestdisplaymode = (params) => Promise.resolve({ mode: this.doors.onmode(params.mode, this.modes()) });
     bridge.oncalltool = (params, extra) => this.forward("tools/call", withMeta(params, extra.mcpReq._meta), extra.mcpReq.signal);
     bridge.onreadresource = (params, extra) => this.forward("resources/read", params, extra.mcpReq.signal);
     bridge.onlistresources = (params, extra) => this.forward("resources/list", params, extra.mcpReq.signal);

@@ -85,6 +85,15 @@ impl Connection {
         Ok(result)
     }
 
+    /// The same, asked of the server also where an earlier answer may still be used.
+    ///
+    /// # Errors
+    /// As [`Connection::read_resource`].
+    pub async fn read_resource_anew(&self, uri: &str) -> Result<RawJson, CallError> {
+        self.0.wire.cache().forget("resources/read", Some(&json!({"uri": uri}).into()));
+        self.read_resource(uri).await
+    }
+
     /// Asks to be told when a resource changes; [`super::ConnectionEvent::ResourceUpdated`] says so then.
     ///
     /// # Errors

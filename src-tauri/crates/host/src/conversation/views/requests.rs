@@ -110,7 +110,7 @@ impl Host {
     ) -> Result<RawJson, ErrorObject> {
         let live = self.live(conversation_id).await;
         let live = live.map_err(|error| ErrorObject::new(ErrorObject::INTERNAL, error.what))?;
-        let call = live.with(|it| it.calls.get(call_id).cloned());
+        let call = self.bench_asks(view_id).or_else(|| live.with(|it| it.calls.get(call_id).cloned()));
         let call = call.ok_or_else(|| ErrorObject::new(ErrorObject::INTERNAL, "the View's call is gone"))?;
         let needs_tools = matches!(method, "tools/call" | "tools/list");
         let tools: Vec<Tool> = match self.server(&call.server_id).filter(|_| needs_tools) {
@@ -121,7 +121,12 @@ impl Host {
         let request = bridge::check(method, params.as_ref(), &tools)?;
         // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
         let is_dropped = matches!(request, ViewRequest::ReadResource { .. } | ViewRequest::List(_));
-        let work = self.serve_view(view_id, (&live, &call), &tools, request, end);
+        let work = async {
+            match self.bench_answer(view_id, method, &request, end).await {
+                Some(answer) => answer,
+                None => self.serve_view(view_id, (&live, &call), &tools, request, end).await,
+            }
+        };
         tokio::select! {
             biased;
             reply = work => reply,

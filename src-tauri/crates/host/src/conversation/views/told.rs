@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The largest value that is given to a View, in bytes. It becomes a tree in the window's one web process.
-pub(super) const MAX_ANSWER: usize = 16 << 20;
+pub(in crate::conversation) const MAX_ANSWER: usize = 16 << 20;
 
 /// How much of a server's word on progress is passed on, in bytes.
 const LONGEST_MESSAGE: usize = 4_096;
@@ -25,6 +25,18 @@ pub enum Outcome {
     Result(RawJson),
     /// `reason` of `ui/notifications/tool-cancelled`.
     Cancelled(String),
+}
+
+impl Outcome {
+    /// The notification that tells it: its method and its parameters.
+    pub(in crate::conversation) fn message(&self) -> (&'static str, String) {
+        match self {
+            Self::Result(result) => ("ui/notifications/tool-result", result.get().to_owned()),
+            Self::Cancelled(reason) => {
+                ("ui/notifications/tool-cancelled", json!({"reason": reason}).to_string())
+            }
+        }
+    }
 }
 
 /// Parameters of `ui/notifications/tool-input`, with the digits that came.
@@ -82,12 +94,7 @@ impl Host {
             return;
         }
         let Some(outcome) = self.outcome_for_view(call).await else { return };
-        let (method, params) = match outcome {
-            Outcome::Result(result) => ("ui/notifications/tool-result", result.get().to_owned()),
-            Outcome::Cancelled(reason) => {
-                ("ui/notifications/tool-cancelled", json!({"reason": reason}).to_string())
-            }
-        };
+        let (method, params) = outcome.message();
         self.tell_views(|it| it.call_id == call.id, method, &params);
     }
 

@@ -1,0 +1,158 @@
+//! The View bench in the built window, with the sample server's App: what is written is drawn, what is wrong is found in its place, the
+//! surroundings reach the View, a call ends in each way, the log has the values, and a fixture comes back.
+
+use super::stage::Stage;
+
+const FRAME: &str = "[data-testid=bench-stage] [data-testid=view-frame]";
+const GOOD: &str = r#"{"title": "Written on the bench", "datasetVersion": "1", "columns": [{"key": "displayName", "label": "Customer"}],
+  "rows": [{"customerId": "c1", "displayName": "Edited & Sons"}], "series": []}"#;
+
+/// Types into a field as the page's own input does, at once.
+async fn fill(stage: &Stage, testid: &str, text: &str) -> anyhow::Result<()> {
+    let css = format!("[data-testid={testid}]");
+    stage.window.element(&css).await?;
+    let script = format!(
+        "const field = document.querySelector('{css}'); field.focus(); field.select(); \
+         return document.execCommand('insertText', false, arguments[0])"
+    );
+    assert_eq!(stage.window.client().execute(&script, vec![text.into()]).await?, true);
+    Ok(())
+}
+
+/// Chooses in a list of the page.
+async fn choose(stage: &Stage, testid: &str, value: &str) -> anyhow::Result<()> {
+    let css = format!("[data-testid={testid}]");
+    stage.window.element(&css).await?;
+    let script = format!(
+        "const list = document.querySelector('{css}'); list.value = arguments[0]; \
+         list.dispatchEvent(new Event('change', {{bubbles: true}})); return list.value"
+    );
+    assert_eq!(stage.window.client().execute(&script, vec![value.into()]).await?, value);
+    Ok(())
+}
+
+/// Waits until the View's page is so.
+async fn view_is(stage: &Stage, what: &str, script: &str) -> anyhow::Result<()> {
+    let there = stage.window.until(what, async || Ok(stage.window.run(script).await? == true));
+    stage.window.in_view(FRAME, there).await
+}
+
+/// Waits until the View shows a text.
+async fn view_shows(stage: &Stage, text: &str) -> anyhow::Result<()> {
+    let quoted = serde_json::to_string(text)?;
+    let script = format!("return document.body !== null && document.body.innerText.includes({quoted})");
+    view_is(stage, &format!("the View shows {text}"), &script).await
+}
+
+async fn open() -> anyhow::Result<Stage> {
+    let stage = Stage::open().await?;
+    stage.window.resize(1280, 800).await?;
+    stage.click("[data-testid=inspector-tab-view]").await?;
+    choose(&stage, "bench-tool", "show_dashboard").await?;
+    Ok(stage)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn what_is_written_is_drawn_and_what_is_wrong_is_found() -> anyhow::Result<()> {
+    let stage = open().await?;
+    stage.window.screenshot("bench-narrow").await?;
+    stage.click("[data-testid=bench-wide]").await?;
+    stage.click("[data-testid=bench-ending-result]").await?;
+    fill(&stage, "bench-output", GOOD).await?;
+    stage.window.element("[data-testid=bench-output-verdict][data-verdict=fits]").await?;
+    stage.click("[data-testid=bench-start]").await?;
+    view_shows(&stage, "Written on the bench").await?;
+    view_shows(&stage, "Edited & Sons").await?;
+    stage.window.screenshot("bench-light").await?;
+    fill(&stage, "bench-output", &GOOD.replace("Written on", "Drawn anew on")).await?;
+    stage.click("[data-testid=bench-start]").await?;
+    view_shows(&stage, "Drawn anew on the bench").await?;
+
+    fill(&stage, "bench-output", &GOOD.replace(r#""series": []"#, r#""series": [{"label": 1, "count": 2}]"#))
+        .await?;
+    stage
+        .window
+        .text_in("[data-testid=bench-output-verdict][data-verdict=violates]", "/series/0/label")
+        .await?;
+    stage.window.screenshot("bench-violates").await?;
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Result<()> {
+    let stage = open().await?;
+    stage.click("[data-testid=bench-wide]").await?;
+    stage.click("[data-testid=bench-start]").await?;
+    view_is(
+        &stage,
+        "the View has its input",
+        "return document.getElementById('view-status').dataset.state !== 'starting'",
+    )
+    .await?;
+    for theme in ["dark", "light"] {
+        choose(&stage, "bench-theme", theme).await?;
+        let script = format!("return document.documentElement.dataset.theme === '{theme}'");
+        view_is(&stage, &format!("the View is {theme}"), &script).await?;
+    }
+    choose(&stage, "bench-theme", "dark").await?;
+    choose(&stage, "bench-device", "phone").await?;
+    view_is(&stage, "the View is as wide as a phone", "return innerWidth === 390 && innerHeight === 844")
+        .await?;
+    stage.window.element("[data-testid=bench-insets]").await?;
+    stage.window.screenshot("bench-phone").await?;
+    choose(&stage, "bench-device", "none").await?;
+
+    stage.click("[data-testid=bench-ending-result]").await?;
+    fill(&stage, "bench-output", GOOD).await?;
+    stage.click("[data-testid=bench-send]").await?;
+    view_shows(&stage, "Written on the bench").await?;
+    stage.click("[data-testid=bench-ending-error]").await?;
+    fill(&stage, "bench-output", "").await?;
+    stage.click("[data-testid=bench-start]").await?;
+    stage.window.element("[data-testid=bench-log] [data-method='ui/notifications/tool-result']").await?;
+    stage.click("[data-testid=bench-log] [data-method='ui/notifications/tool-result'] button").await?;
+    stage.window.text_in("[data-testid=bench-log-value]", "\"isError\": true").await?;
+    stage.click("[data-testid=bench-ending-cancelled]").await?;
+    fill(&stage, "bench-reason", "Nobody waits any more").await?;
+    stage.click("[data-testid=bench-start]").await?;
+    stage.click("[data-testid=bench-log] [data-method='ui/notifications/tool-cancelled'] button").await?;
+    stage.window.text_in("[data-testid=bench-log-value]", "Nobody waits any more").await?;
+    fill(&stage, "bench-log-filter", "initialize").await?;
+    stage
+        .window
+        .until("the log is filtered", async || {
+            let script = "return [...document.querySelectorAll('[data-testid=bench-log] [data-method]')] \
+                          .every((it) => it.textContent.includes('initialize') || it.dataset.method.startsWith('answer'))";
+            Ok(stage.window.run(script).await? == true)
+        })
+        .await?;
+    stage.window.screenshot("bench-log").await?;
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_fixture_comes_back_in_a_small_dark_window() -> anyhow::Result<()> {
+    let stage = Stage::open().await?;
+    stage.window.run("document.documentElement.dataset.theme = 'dark'").await?;
+    stage.window.resize(800, 600).await?;
+    stage.click("[data-testid=toggle-inspector]").await?;
+    stage.click("[data-testid=inspector-tab-view]").await?;
+    choose(&stage, "bench-tool", "show_dashboard").await?;
+    stage.click("[data-testid=bench-ending-result]").await?;
+    fill(&stage, "bench-output", GOOD).await?;
+    fill(&stage, "bench-place", "a dashboard").await?;
+    stage.click("[data-testid=bench-save]").await?;
+    stage.window.text_in("[data-testid=bench-fixture-said]", "a dashboard.json").await?;
+    let kept = std::fs::read_to_string(stage.folder.path().join("bench/a dashboard.json"))?;
+    assert!(kept.contains("Written on the bench"), "{kept}");
+    fill(&stage, "bench-output", "{}").await?;
+    stage.click("[data-testid=bench-open]").await?;
+    view_shows(&stage, "Written on the bench").await?;
+    stage.window.screenshot("bench-small-dark").await?;
+    stage.click("[data-testid=bench-wide]").await?;
+    stage.window.screenshot("bench-small-dark-wide").await?;
+    stage.window.close().await
+}

@@ -1,0 +1,177 @@
+import { configure, render, screen, waitFor } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import type { BenchForm } from "../../bindings/BenchForm";
+import type { BenchNews } from "../../bindings/BenchNews";
+import type { ViewLaunch } from "../../bindings/ViewLaunch";
+import { fakePlatform } from "../../platform/fake";
+import type { Platform } from "../../platform/types";
+import { Store } from "../../state/store.svelte";
+import { benchOf } from "./bench.svelte";
+import { startBench } from "./start";
+import Stage from "./BenchStageProbe.test.svelte";
+
+// A busy machine may take seconds; the tests wait for it, and measure no time.
+configure({ asyncUtilTimeout: 20_000 });
+vi.setConfig({ testTimeout: 60_000 });
+
+const ORIGIN = "mcpview://abc.localhost";
+const LAUNCH: ViewLaunch = {
+  view_id: "v",
+  url: `${ORIGIN}/`,
+  origin: ORIGIN,
+  sandbox: "allow-scripts",
+  allow: "",
+  prefers_border: false,
+  tool_json: '{"name":"t","inputSchema":{"type":"object"}}',
+  input_json: '{"arguments":{}}',
+  result_json: null,
+  cancelled: null,
+  sandbox_capabilities_json: "{}",
+  wishes: [],
+  rejected: [],
+  server_name: "Sample",
+};
+
+/** A bench whose Views open, and what was asked of the host. */
+async function stage(change: Partial<Record<string, (payload: never) => unknown>> = {}, before: (store: Store) => unknown = () => undefined) {
+  const demo = fakePlatform();
+  const asked: [string, unknown][] = [];
+  let opened = 0;
+  const platform = {
+    subscribe: (since, onBatch) => demo.subscribe(since, onBatch),
+    rpc: (cmd, payload) => {
+      asked.push([cmd, structuredClone(payload)]);
+      const other = change[cmd];
+      if (other !== undefined) return Promise.resolve(other(payload as never));
+      if (cmd === "open_bench") return Promise.resolve({ ...LAUNCH, view_id: `v${(opened += 1)}` });
+      return demo.rpc(cmd, payload);
+    },
+  } as Platform;
+  const store = new Store(platform);
+  await store.start();
+  await before(store);
+  const { unmount } = render(Stage, { store });
+  await screen.findByTestId("bench-input");
+  const of = (cmd: string): unknown[] => asked.filter((it) => it[0] === cmd).map((it) => it[1]);
+  return { store, bench: benchOf(store), of, unmount };
+}
+
+const output = (): HTMLTextAreaElement => screen.getByTestId("bench-output");
+
+async function write(text: string): Promise<void> {
+  await userEvent.clear(output());
+  await userEvent.click(output());
+  await userEvent.paste(text);
+}
+
+describe("the View tab", () => {
+  it("offers the tools that have a View, with the input that their declaration offers and what a View receives", async () => {
+    const { of } = await stage();
+    expect(screen.getByTestId<HTMLTextAreaElement>("bench-input").value).toContain("Globex");
+    expect(screen.getByTestId("bench-input-schema").textContent).toContain("type");
+    const variants = [...screen.getByTestId<HTMLSelectElement>("bench-variant").options];
+    expect(variants.map((it) => it.disabled)).toEqual([false, true]);
+    expect(variants[1]!.textContent).toContain("made for others than Views");
+    // Nothing runs before somebody asks.
+    expect(of("open_bench")).toEqual([]);
+  });
+
+  it("says where an output does not fit, and starts the View with it all the same", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write('{"rows": []}');
+    const verdict = screen.getByTestId("bench-output-verdict");
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("violates"));
+    expect(verdict.textContent).toContain("accounts");
+    await userEvent.click(output());
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    await screen.findByTestId("view-frame");
+    const [sent] = of("open_bench") as { form: BenchForm }[];
+    expect(sent!.form.outcome).toEqual({ kind: "result", json: '{"rows": []}' });
+    expect(of("open_bench")).toHaveLength(1);
+    await write('{"accounts": []}');
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("fits"));
+  });
+
+  it("sends nothing that is no JSON", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write("{");
+    expect(screen.getByTestId<HTMLButtonElement>("bench-start").disabled).toBe(true);
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    expect(of("open_bench")).toEqual([]);
+  });
+
+  it("tells a View that runs how its call ended, and how the host answers from now on", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    expect(screen.getByTestId<HTMLButtonElement>("bench-send").disabled).toBe(true);
+    await userEvent.click(screen.getByTestId("bench-ending-cancelled"));
+    await userEvent.click(screen.getByTestId("bench-send"));
+    const [ended] = of("end_bench_call") as { view_id: string; form: BenchForm }[];
+    expect([ended!.view_id, ended!.form.outcome.kind]).toEqual(["v1", "cancelled"]);
+    await userEvent.click(screen.getByTestId("bench-part-host").querySelector("summary")!);
+    await userEvent.click(screen.getByTestId("bench-add-fault"));
+    await waitFor(() => expect((of("change_bench").at(-1) as { form: BenchForm }).form.faults).toEqual([{ method: "tools/call", delay_ms: 2000, fail: null }]));
+    // It is the same View, not started again.
+    expect(of("open_bench")).toHaveLength(1);
+  });
+
+  it("starts the View again when the server's document is another one", async () => {
+    let news: BenchNews = { kind: "same" };
+    const { of } = await stage({ bench_news: () => news });
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId("view-frame");
+    await waitFor(() => expect(of("bench_news").length).toBeGreaterThan(0));
+    expect(screen.getByTestId("view-frame")).toBe(frame);
+    news = { kind: "changed" };
+    await waitFor(() => expect(of("open_bench")).toHaveLength(2));
+    news = { kind: "same" };
+    expect(of("close_view")).toEqual([{ view_id: "v1" }]);
+    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("HTML changed"));
+  });
+
+  it("saves a fixture and opens it again", async () => {
+    const { bench } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write('{"accounts": [1.10]}');
+    await userEvent.selectOptions(screen.getByTestId("bench-theme"), "dark");
+    await userEvent.type(screen.getByTestId("bench-place"), "dark one");
+    await userEvent.click(screen.getByTestId("bench-save"));
+    await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("dark one.json"));
+    await write("{}");
+    await userEvent.selectOptions(screen.getByTestId("bench-theme"), "");
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await waitFor(() => expect(output().value.replace(/\s/g, "")).toBe('{"accounts":[1.10]}'));
+    expect(bench.context.theme).toBe("dark");
+    await userEvent.clear(screen.getByTestId("bench-place"));
+    await userEvent.type(screen.getByTestId("bench-place"), "nowhere");
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("nowhere cannot be read"));
+  });
+
+  it("begins with what usher view asked for, and ends its View when another tab is shown", async () => {
+    const demo = fakePlatform();
+    const tool = (await demo.subscribe(null, () => undefined)).servers.flatMap((it) => it.tools.map((one) => ({ server: it.id, ...one }))).find((it) => it.has_view)!;
+    const form = { server: "", tool: tool.name, input_json: "", outcome: { kind: "waiting" }, from_fixture: false, answers: [], faults: [], relaxed: false } as const;
+    const context = { theme: null, locale: null, time_zone: null, display_mode: null, width: 390, height: null, touch: false, safe_area: null };
+    const start = { server_id: tool.server, form: { ...form, context }, place: "/home/you/one.json", watched: ["/home/you/view"] };
+    const { of, unmount } = await stage({ bench_start: () => start }, startBench);
+    await screen.findByTestId("view-frame");
+    const [sent] = of("open_bench") as { form: BenchForm }[];
+    expect([sent!.form.input_json.replace(/\s/g, ""), sent!.form.context.width]).toEqual(['{"query":"Globex"}', 390]);
+    expect(screen.getByTestId<HTMLInputElement>("bench-place").value).toBe("/home/you/one.json");
+    expect(screen.getByText("/home/you/view")).toBeDefined();
+    unmount();
+    await waitFor(() => expect(of("close_view")).toEqual([{ view_id: "v1" }]));
+  });
+
+  it("gets the whole window and gives it back", async () => {
+    await stage();
+    await userEvent.click(screen.getByTestId("bench-wide"));
+    expect(screen.getByTestId("is-wide").textContent).toBe("true");
+    expect(screen.getByTestId("bench-wide").getAttribute("aria-pressed")).toBe("true");
+  });
+});

@@ -1,0 +1,157 @@
+/**
+ * What the bench holds: the texts that an author writes and what was chosen. It stays while one looks at another tab.
+ * Deliberately absent: the View itself, which the tab starts, and the disk; a fixture that shall last is saved.
+ */
+import type { BenchAnswer } from "../../bindings/BenchAnswer";
+import type { BenchContext } from "../../bindings/BenchContext";
+import type { BenchFault } from "../../bindings/BenchFault";
+import type { BenchForm } from "../../bindings/BenchForm";
+import type { BenchOutcome } from "../../bindings/BenchOutcome";
+import type { BenchTool } from "../../bindings/BenchTool";
+import { prettyJson } from "../../components/exact-json";
+import type { Store } from "../../state/store.svelte";
+
+export type EndingKind = BenchOutcome["kind"];
+
+/** A fault as it is edited. */
+export interface FaultDraft {
+  method: string;
+  delay: number;
+  fails: boolean;
+  code: number;
+  message: string;
+}
+
+/** The methods that a View asks for, to be chosen from. */
+export const METHODS = [
+  "*", "tools/call", "tools/list", "resources/read", "resources/list", "resources/templates/list", "prompts/list", "ui/open-link", "ui/message", "ui/update-model-context",
+] as const;
+
+const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
+
+export class Bench {
+  serverId = $state("");
+  tool = $state("");
+  input = $state("{}");
+  ending = $state<EndingKind>("waiting");
+  /** What a result or an error carries. */
+  output = $state("");
+  reason = $state("The user cancelled the call.");
+  fromFixture = $state(false);
+  answers = $state<BenchAnswer[]>([]);
+  faults = $state<FaultDraft[]>([]);
+  relaxed = $state(false);
+  context = $state.raw<BenchContext>(NOTHING);
+  /** In how many pieces the input comes; none when it comes at once. */
+  pieces = $state(0);
+  /** Milliseconds between two pieces. */
+  pace = $state(300);
+  /** The name or the path under which it is kept. */
+  place = $state("");
+  /** Whether the View is started again when its document changes. */
+  follows = $state(true);
+  /** The files whose changes start the server again. */
+  watched = $state.raw<readonly string[]>([]);
+  /** Whether something was written since an example stood there. */
+  touched = $state(false);
+  /** Whether the View should run. */
+  runs = $state(false);
+
+  /** Takes a tool that was chosen, with what its declaration offers. */
+  choose(serverId: string, tool: BenchTool): void {
+    this.serverId = serverId;
+    this.tool = tool.name;
+    this.input = tool.example_json === null ? "{}" : prettyJson(tool.example_json);
+    this.ending = "waiting";
+    this.output = "";
+    this.touched = false;
+  }
+
+  /** Takes what was kept. An empty input is left to the tool's declaration. */
+  take(serverId: string, form: BenchForm): void {
+    this.serverId = serverId;
+    this.tool = form.tool;
+    this.touched = form.input_json !== "";
+    this.input = this.touched ? prettyJson(form.input_json) : "";
+    this.ending = form.outcome.kind;
+    if (form.outcome.kind === "result" || form.outcome.kind === "error") this.output = prettyJson(form.outcome.json);
+    if (form.outcome.kind === "cancelled") this.reason = form.outcome.reason;
+    this.fromFixture = form.from_fixture;
+    this.answers = form.answers.map((it) => ({ tool: it.tool, json: prettyJson(it.json) }));
+    this.faults = form.faults.map((it) => ({
+      method: it.method,
+      delay: it.delay_ms,
+      fails: it.fail !== null,
+      code: it.fail?.code ?? -32000,
+      message: it.fail?.message ?? "",
+    }));
+    this.relaxed = form.relaxed;
+    this.context = form.context;
+  }
+
+  form(server: string): BenchForm {
+    return {
+      server,
+      tool: this.tool,
+      input_json: this.input,
+      outcome: this.outcome(),
+      from_fixture: this.fromFixture,
+      answers: this.answers.map((it) => ({ ...it })),
+      faults: this.faults.map(faultOf),
+      relaxed: this.relaxed,
+      context: this.context,
+    };
+  }
+
+  surround(change: Partial<BenchContext>): void {
+    this.context = { ...this.context, ...change };
+  }
+
+  private outcome(): BenchOutcome {
+    switch (this.ending) {
+      case "waiting":
+        return { kind: "waiting" };
+      case "result":
+      case "error":
+        return { kind: this.ending, json: this.output };
+      case "cancelled":
+        return { kind: "cancelled", reason: this.reason };
+    }
+  }
+}
+
+function faultOf(it: FaultDraft): BenchFault {
+  const whole = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, Math.trunc(Number.isFinite(value) ? value : 0)));
+  return {
+    method: it.method,
+    delay_ms: whole(it.delay, 0, 600_000),
+    fail: it.fails ? { code: whole(it.code, -2_147_483_648, 2_147_483_647), message: it.message } : null,
+  };
+}
+
+/** Whether a text is JSON, so that it can be sent at all. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether everything that is written can be sent. */
+export function isWhole(bench: Bench): boolean {
+  const output = bench.ending === "result" || (bench.ending === "error" && bench.output.trim() !== "");
+  return bench.tool !== "" && isJson(bench.input) && (!output || isJson(bench.output)) && bench.answers.every((it) => isJson(it.json));
+}
+
+const benches = new WeakMap<Store, Bench>();
+
+/** The bench of a window. */
+export function benchOf(store: Store): Bench {
+  const there = benches.get(store);
+  if (there !== undefined) return there;
+  const bench = new Bench();
+  benches.set(store, bench);
+  return bench;
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import type { BenchContext } from "../../bindings/BenchContext";
+import { BridgeLog } from "../../components/view/bridge-log";
+import { Bench, isWhole } from "./bench.svelte";
+import { filtered, lines } from "./log";
+import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
+
+const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
+
+describe("the surroundings", () => {
+  const base = { theme: "light", locale: "en-US", timeZone: "UTC", deviceCapabilities: { touch: false, hover: true } } as const;
+
+  it("are the window's until something else is chosen", () => {
+    expect(surrounded(base, NOTHING, 580.4, 300)).toMatchObject({ ...base, displayMode: "inline", containerDimensions: { width: 580, maxHeight: 1200 } });
+    const chosen = { ...NOTHING, theme: "dark", locale: "de-CH", time_zone: "Asia/Tokyo", display_mode: "pip", touch: true, safe_area: [1, 2, 3, 4] as [number, number, number, number] };
+    expect(surrounded(base, chosen, 320, 240)).toMatchObject({
+      theme: "dark",
+      locale: "de-CH",
+      timeZone: "Asia/Tokyo",
+      displayMode: "pip",
+      containerDimensions: { width: 320, height: 240 },
+      deviceCapabilities: { touch: true, hover: false },
+      safeAreaInsets: { top: 1, right: 2, bottom: 3, left: 4 },
+    });
+  });
+
+  it("are never what a View cannot format with", () => {
+    const wrong = surrounded(base, { ...NOTHING, locale: "not a locale", time_zone: "Mars/Olympus", theme: "blue", display_mode: "sideways" }, 1, 1);
+    expect(wrong).toMatchObject({ theme: "light", locale: "en", timeZone: "UTC", displayMode: "inline" });
+    expect([isLocale("de-CH"), isLocale("not a locale"), isTimeZone("Europe/Zurich"), isTimeZone("Mars/Olympus")]).toEqual([true, false, true, false]);
+  });
+
+  it("know the device that was chosen", () => {
+    for (const { id, width, height, touch, safeArea } of DEVICES) expect(deviceOf({ ...NOTHING, width, height, touch, safe_area: safeArea })).toBe(id);
+    expect(deviceOf({ ...NOTHING, width: 391 })).toBe("custom");
+  });
+});
+
+describe("the log", () => {
+  it("keeps values where an author looks, cut and bounded, and none elsewhere", () => {
+    const kept = new BridgeLog(() => 0, () => undefined, true);
+    const plain = new BridgeLog(() => 0, () => undefined);
+    for (const log of [kept, plain]) log.add("in", "ui/message", 10, "", { text: "CANARY" });
+    expect([kept.list()[0]!.value, plain.list()[0]!.value]).toEqual(['{"text":"CANARY"}', null]);
+    for (let i = 0; i < 200; i += 1) kept.add("out", "ui/notifications/tool-result", 1, "", { text: "x".repeat(100_000) });
+    const all = kept.list();
+    expect(all).toHaveLength(201);
+    expect(all.reduce((sum, it) => sum + (it.value?.length ?? 0), 0)).toBeLessThanOrEqual(4_194_304);
+    expect([all[0]!.value, all.at(-1)!.value?.length]).toEqual([null, 65_536]);
+  });
+
+  it("is filtered by direction and text, and copied a message a line", () => {
+    const log = new BridgeLog(() => 5, () => undefined, true);
+    log.add("in", "ui/initialize", 10, "", { id: 1 });
+    log.add("out", "answer 1", 20, "", { id: 1, result: { theme: "dark" } });
+    log.add("stopped", "message", 3, "too large");
+    const all = log.list();
+    const methods = (direction: string, text: string): string[] => filtered(all, direction, text).map((it) => it.method);
+    expect(methods("", "")).toEqual(["ui/initialize", "answer 1", "message"]);
+    expect(methods("out", "")).toEqual(["answer 1"]);
+    expect([methods("", "DARK"), methods("", "too large"), methods("in", "dark")]).toEqual([["answer 1"], ["message"], []]);
+    expect(lines(all).split("\n").map((it) => JSON.parse(it) as unknown)[1]).toEqual({ atMs: 0, direction: "out", method: "answer 1", bytes: 20, message: { id: 1, result: { theme: "dark" } } });
+  });
+});
+
+describe("the bench", () => {
+  it("gives back the form that it took", () => {
+    const bench = new Bench();
+    bench.take("s", {
+      server: "Sample",
+      tool: "show",
+      input_json: '{"n":12345678901234567890}',
+      outcome: { kind: "result", json: '{"a":1.10}' },
+      from_fixture: true,
+      answers: [{ tool: "r", json: "[]" }],
+      faults: [{ method: "*", delay_ms: 5, fail: null }, { method: "ping", delay_ms: 0, fail: { code: -1, message: "no" } }],
+      relaxed: true,
+      context: { ...NOTHING, theme: "dark" },
+    });
+    const form = bench.form("Sample");
+    expect(form.input_json.replace(/\s/g, "")).toBe('{"n":12345678901234567890}');
+    expect(form).toMatchObject({
+      tool: "show",
+      from_fixture: true,
+      answers: [{ tool: "r", json: "[]" }],
+      faults: [{ method: "*", delay_ms: 5, fail: null }, { method: "ping", delay_ms: 0, fail: { code: -1, message: "no" } }],
+      relaxed: true,
+      context: { theme: "dark" },
+    });
+  });
+
+  it("is whole when what would be sent is JSON", () => {
+    const bench = new Bench();
+    expect(isWhole(bench)).toBe(false);
+    bench.tool = "show";
+    expect(isWhole(bench)).toBe(true);
+    bench.ending = "error";
+    expect(isWhole(bench)).toBe(true);
+    bench.output = "{";
+    expect(isWhole(bench)).toBe(false);
+    bench.ending = "cancelled";
+    expect(isWhole(bench)).toBe(true);
+    bench.answers.push({ tool: "r", json: "" });
+    expect(isWhole(bench)).toBe(false);
+  });
+});
