@@ -1,8 +1,9 @@
 //! Views that take the window with them, or try to: one that floods is stopped from its own header or by itself, and one that loops or
 //! allocates without end is ended with its page, which comes back with the conversation as it was.
 //!
-//! All Views and the page share one web process on WebKitGTK, so a page that hangs hangs the driver's commands too. What they find is
-//! waited for with patience, and the process is looked at from outside.
+//! All Views and the page share one web process on WebKitGTK, and the driver's session ends with it. So a page that is lost is looked at
+//! from outside: its process and the database. What the window shows then is shown by the tests of the parts (`ViewFrame.test.ts`,
+//! `kept.test.ts`, `headless::views_unruly`).
 
 use std::{fs, future::Future, time::Duration};
 
@@ -129,53 +130,45 @@ impl Scene {
         Ok(database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
     }
 
-    /// The page is lost with both Views, and comes back: the conversation is whole, the Views wait, one can go on.
-    async fn is_lost_and_comes_back(
-        &self,
-        begin: impl Future<Output = anyhow::Result<()>>,
-        words: &str,
-    ) -> anyhow::Result<()> {
+    /// The page is lost with both Views: its process is another one, and stays. The driver's session goes with the process, so from
+    /// here on everything is seen from outside, or in the window that opens on the same data after this one.
+    async fn is_lost(&self, begin: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
         self.draft().await?;
         let (items, process) = (self.rows("item")?, self.web_process().context("there is no web process")?);
         begin.await?;
-        within(async {
-            while self.web_process().is_none_or(|it| it == process) {
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-        })
-        .await
-        .context("the web process was not ended")?;
-        let waiting = "return document.querySelectorAll('[data-testid=view-placeholder]').length";
-        within(async {
-            // The first commands may still meet the page that is gone.
+        let next = within(async {
             loop {
-                let answer = tokio::time::timeout(
-                    Duration::from_secs(5),
-                    self.window.client().execute(waiting, Vec::new()),
-                );
-                match answer.await {
-                    Ok(Ok(count)) if count == 2 => return,
-                    Ok(Ok(_) | Err(_)) | Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+                match self.web_process().filter(|it| *it != process) {
+                    Some(next) => return next,
+                    None => tokio::time::sleep(Duration::from_millis(200)).await,
                 }
             }
         })
         .await
-        .context("the conversation did not come back")?;
-        self.window.text_in("[data-testid=view-placeholder]", words).await?;
-        self.window.text_in(".notice", words).await?;
-        self.window.text_in(".notice", "show of").await?;
-        self.frames(0).await?;
-        assert_eq!(self.rows("item")?, items, "an entry was lost or came twice");
-        self.window.text_in("[data-testid=transcript]", "Both are shown.").await?;
-        self.window.screenshot("unruly-back").await?;
-        // What was typed stands there, and is sent with what follows it.
-        self.say(", and the rest").await?;
-        self.window.text_in("[data-testid=transcript]", &format!("{DRAFT}, and the rest")).await?;
-        self.window.text_in("[data-testid=transcript]", "Still here.").await?;
-        // A View starts again when it is asked to, and is another one.
-        self.window.click("[data-testid=view-placeholder] button").await?;
-        self.frames(1).await?;
-        self.started().await
+        .context("the web process was not ended, or none came after it")?;
+        // No View starts by itself in the page that comes: it would do the same again.
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        anyhow::ensure!(self.web_process() == Some(next), "the page that came was lost again");
+        anyhow::ensure!(self.rows("item")? == items, "an entry was lost or came twice");
+        Ok(())
+    }
+
+    /// The conversation goes on in another window.
+    async fn goes_on(self) -> anyhow::Result<()> {
+        let Self { window, folder, _model } = self;
+        drop(window);
+        let data_dir = Some(folder.path().join("data"));
+        let window = Window::open_with(Options { data_dir, env: Vec::new() }).await?;
+        window.click("[data-testid=conversation-row]").await?;
+        let scene = Self { window, folder, _model };
+        scene.window.text_in("[data-testid=transcript]", "Both are shown.").await?;
+        scene.window.text_in("[data-testid=view-placeholder]", "earlier session").await?;
+        scene.say("Are you there?").await?;
+        scene.window.text_in("[data-testid=transcript]", "Still here.").await?;
+        scene.window.click("[data-testid=view-placeholder] button").await?;
+        scene.frames(1).await?;
+        scene.started().await?;
+        scene.window.close().await
     }
 }
 
@@ -187,8 +180,8 @@ async fn within<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_view_that_loops_is_ended_with_its_page_and_the_conversation_comes_back() -> anyhow::Result<()> {
     let scene = Scene::open().await?;
-    scene.is_lost_and_comes_back(scene.begin("loop()"), "stopped answering").await?;
-    scene.window.close().await
+    scene.is_lost(scene.begin("loop()")).await?;
+    scene.goes_on().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,8 +189,8 @@ async fn a_view_that_loops_is_ended_with_its_page_and_the_conversation_comes_bac
 async fn a_view_that_allocates_without_end_is_ended_with_its_page_and_the_conversation_comes_back()
 -> anyhow::Result<()> {
     let scene = Scene::open().await?;
-    scene.is_lost_and_comes_back(scene.begin("allocate()"), "of memory").await?;
-    scene.window.close().await
+    scene.is_lost(scene.begin("allocate()")).await?;
+    scene.goes_on().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,8 +202,8 @@ async fn a_page_whose_process_dies_comes_back() -> anyhow::Result<()> {
         let process = nix::unistd::Pid::from_raw(process);
         Ok(nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL)?)
     };
-    scene.is_lost_and_comes_back(kill, "process").await?;
-    scene.window.close().await
+    scene.is_lost(kill).await?;
+    scene.goes_on().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,6 +247,12 @@ async fn a_view_that_takes_the_keyboard_while_the_user_writes_gets_none_of_it() 
     let composer = scene.window.element("[data-testid=composer-input]").await?;
     composer.click().await?;
     scene.begin("steal(3, 100)").await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let is_back = "return document.activeElement === document.querySelector('[data-testid=composer-input]')";
+    scene
+        .window
+        .until("the composer has the keyboard", async || Ok(scene.window.run(is_back).await? == true))
+        .await?;
     for letter in "secret words".chars() {
         type_letter(&scene.window, letter).await?;
         tokio::time::sleep(Duration::from_millis(80)).await;
@@ -285,16 +284,16 @@ async fn the_windows_page_never_becomes_a_view() -> anyhow::Result<()> {
     let address = "return document.querySelector('[data-testid=view-frame]').src";
     let address = scene.window.run(address).await?.as_str().unwrap_or_default().to_owned();
     anyhow::ensure!(address.starts_with("mcpview://"), "{address}");
-    // The driver may lead the window where no View can.
-    let _whatever = tokio::time::timeout(Duration::from_secs(10), scene.window.client().goto(&address)).await;
-    let at_home = async || {
-        Ok(scene.window.run("return document.querySelector('[data-testid=composer-input]') !== null").await?
-            == true)
-    };
-    scene.window.until("the page is back", at_home).await?;
-    // The Views of the page before are gone, and with them their addresses.
-    let _refused = tokio::time::timeout(Duration::from_secs(10), scene.window.client().goto(&address)).await;
-    scene.window.until("the page is still there", at_home).await?;
+    // The page leads itself where no View can lead it.
+    let leave = "window.isOld = true; setTimeout((to) => location.assign(to), 200, arguments[0])";
+    let is_back = "return window.isOld === undefined && document.querySelector('[data-testid=composer-input]') !== null";
+    scene.window.client().execute(leave, vec![json!(address)]).await?;
+    scene.window.until("the page is back", async || Ok(scene.window.run(is_back).await? == true)).await?;
+    // The Views of the page before are gone, and with them their addresses: nobody goes there.
+    scene.window.client().execute(leave, vec![json!(address)]).await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let is_still = "return window.isOld === true && location.href.startsWith('tauri://localhost')";
+    assert_eq!(scene.window.run(is_still).await?, true);
     scene.window.close().await
 }
 

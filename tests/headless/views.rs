@@ -95,6 +95,10 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
         ("resources/read", json!({"uri": "file:///etc/passwd"})),
         ("ui/message", json!({"role": "assistant", "content": []})),
     ] {
+        if method == "ui/message" {
+            // What is refused counts too, and three of these may come at once.
+            tokio::time::sleep(std::time::Duration::from_millis(2_100)).await;
+        }
         lines.push(scene.refused(method, &params).await);
     }
     expect![[r#"

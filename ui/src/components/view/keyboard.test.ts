@@ -50,6 +50,24 @@ describe("KeyboardGuard", () => {
     expect(document.activeElement).toBe(tabbed.frame);
   });
 
+  it("leaves the keyboard with a frame that the user gave it to, wherever the pointer goes", () => {
+    const { frame, hover, take } = scene();
+    hover(true);
+    take();
+    hover(false);
+    window.dispatchEvent(new Event("blur"));
+    expect(document.activeElement).toBe(frame);
+  });
+
+  it("looks by itself where no event says so", () => {
+    vi.useFakeTimers();
+    const { field, frame } = scene();
+    frame.focus();
+    vi.advanceTimersByTime(300);
+    expect(document.activeElement).toBe(field);
+    vi.useRealTimers();
+  });
+
   it("does not take a pointer that rests over the frame for a click while the user types", () => {
     const { clock, field, frame, hover, move, press, take } = scene();
     hover(true);

@@ -13,8 +13,13 @@ const TYPING_MS = 1000;
 const THEFTS = 5;
 const WITHIN_MS = 10_000;
 
+/** How often it is looked at beside the events, which a window that is not the active one does not get. */
+const LOOK_MS = 250;
+
 interface Guarded {
   frame: HTMLIFrameElement;
+  /** The user gave it the keyboard, which it has since. */
+  isGiven: boolean;
   onthief: () => void;
   thefts: number[];
 }
@@ -52,9 +57,11 @@ export class KeyboardGuard {
 
   /** Guards against one frame until the answer is called. `onthief` is told when it does not stop. */
   guard(frame: HTMLIFrameElement, onthief: () => void): () => void {
-    const one: Guarded = { frame, onthief, thefts: [] };
+    const one: Guarded = { frame, isGiven: false, onthief, thefts: [] };
     this.guarded.add(one);
+    const timer = this.window.setInterval(() => this.look(), LOOK_MS);
     return () => {
+      this.window.clearInterval(timer);
       this.guarded.delete(one);
     };
   }
@@ -73,7 +80,9 @@ export class KeyboardGuard {
   private look(): void {
     const active = this.window.document.activeElement;
     for (const one of this.guarded) {
-      if (one.frame === active && this.field !== null && takesText(this.field) && !this.isByUser(one.frame)) this.giveBack(one);
+      if (one.frame !== active) one.isGiven = false;
+      else if (!one.isGiven && this.field !== null && takesText(this.field) && !this.isByUser(one.frame)) this.giveBack(one);
+      else one.isGiven = true;
     }
   }
 

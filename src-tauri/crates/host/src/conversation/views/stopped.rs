@@ -65,7 +65,11 @@ impl Host {
 
     fn name_of_view(&self, conversation_id: &str, call_id: &str) -> Option<String> {
         let live = self.live_map().get(conversation_id).cloned()?;
-        live.with(|it| it.calls.get(call_id).map(|call| format!("{} of {}", call.tool, call.server_name)))
+        live.with(|it| {
+            it.calls
+                .get(call_id)
+                .map(|call| format!("{} of {}, call {}", call.tool, call.server_name, call.number))
+        })
     }
 }
 
@@ -82,7 +86,7 @@ fn notice(words: &str, names: &[String]) -> Notice {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let named = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let named = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join("; ");
             (
                 format!(
                     " These Views ran in it, and which of them was at fault is not known: {named}{more}."
@@ -107,10 +111,14 @@ mod tests {
 
     #[test]
     fn the_notice_names_the_views_that_ran() {
-        let names: Vec<String> = (1..=7).map(|it| format!("map{it} of Maps")).collect();
+        let names: Vec<String> = (1..=7).map(|it| format!("map of Maps, call {it}")).collect();
         let what = |names: &[String]| notice(&PageLoss::Memory { bytes: 2_500_000_000 }.words(), names).what;
         assert_eq!(what(&[]), "The window's page took 2500 MB of memory and was loaded again.");
-        assert!(what(&names[..1]).ends_with("The View map1 of Maps ran in it."), "{}", what(&names[..1]));
-        assert!(what(&names).ends_with("map5 of Maps and 2 more."), "{}", what(&names));
+        assert!(
+            what(&names[..1]).ends_with("The View map of Maps, call 1 ran in it."),
+            "{}",
+            what(&names[..1])
+        );
+        assert!(what(&names).ends_with("map of Maps, call 5 and 2 more."), "{}", what(&names));
     }
 }
