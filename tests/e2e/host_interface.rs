@@ -208,7 +208,7 @@ async fn surroundings(scene: &Scene, host: HostInterface<'_>, report: &mut Repor
             .await
     };
     scene.window.in_view(FRAME, wide).await?;
-    let told = json!([{"containerDimensions": {"width": 500, "maxHeight": 1200}}]);
+    let told = json!([{"containerDimensions": {"width": 500}}]);
     let found = scene.found("context/context-changed", told).await?;
     report.keep("context/container-dimensions-changed", found);
     let refused = host.change_host_context(&json!({"userAgent": "x"})).await;
