@@ -117,6 +117,26 @@ async fn what_does_not_apply_is_skipped_and_no_pass() {
 }
 
 #[tokio::test]
+async fn a_mistyped_tool_is_no_pass() {
+    let told = async |options: server::Options| {
+        let measured = server::measure(&sample(&["--only", "2026-12-01"]), &options).await;
+        let error = measured.map(|it| not_passed(&it)).unwrap_err().to_string();
+        error.split_inclusive('.').next().unwrap().to_owned()
+    };
+    let only = server::Options { only: ["serch".to_owned()].into(), ..options() };
+    let given = BTreeMap::from([("mak_images".to_owned(), json!({}).into())]);
+    let allowed = ["*".to_owned(), "delete_al".to_owned()].into();
+    expect![[r#"
+        There is no tool "serch" on this server.
+        There is no tool "delete_al", "mak_images" on this server."#]]
+    .assert_eq(&format!(
+        "{}\n{}",
+        told(only).await,
+        told(server::Options { given, allowed, ..options() }).await
+    ));
+}
+
+#[tokio::test]
 async fn each_switch_of_the_sample_server_fails_its_scenario() {
     let mut options = options();
     options.only = ["search_customers".to_owned()].into();

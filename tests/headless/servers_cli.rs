@@ -178,6 +178,13 @@ async fn a_server_is_added_so_that_it_starts_from_any_folder_or_not_at_all() {
     let whole = folder.path().join("notes");
     assert!(fine(&listed).contains(whole.to_str().unwrap()), "{}", listed.out);
     fine(&usher(&data, &["tools", "Notes"]).await);
+    // A file that is written as it is seen from here is found from any folder, too. The tests run in their own folder.
+    let near = usher(&data, &["servers", "add", "Near", "--off", "--", "python", "-u", "main.rs"]).await;
+    fine(&near);
+    assert!(near.err.contains("where main.rs is; --cwd chooses another folder."), "{}", near.err);
+    let here = std::env::current_dir().unwrap();
+    let listed = usher(&data, &["servers", "export"]).await;
+    assert!(fine(&listed).contains(here.to_str().unwrap()), "{}", listed.out);
     for (line, said) in [
         (&["servers", "add", "Notes", "--", "x"][..], "There is a server named Notes already."),
         (&["servers", "add", "x", "--", "npx -y foo"], "Write the words of a command apart: -- npx -y foo"),

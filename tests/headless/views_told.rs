@@ -1,8 +1,10 @@
 //! What a View is told and when: how its call ended, how far its own calls are, which lists changed; and that what it gives up ends.
 
+use expect_test::expect;
 use serde_json::{Value, json};
 use usher_engine::Mode;
 use usher_host::conversation::{CallState, HostEvent, ViewOutcome, ViewReply};
+use usher_protocol::Revision;
 use usher_tests::{
     scripted_model::ScriptedModel,
     scripted_server::Script,
@@ -93,6 +95,31 @@ async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_ow
     assert_eq!(own.state, CallState::Cancelled);
     assert_eq!(scene.on_the_wire("notifications/cancelled"), 1);
     assert!(matches!(scene.ask(&view, "ping", &json!({})).await, ViewReply::Result(_)));
+}
+
+#[tokio::test]
+async fn a_reading_that_a_view_gives_up_is_cancelled_at_its_server() {
+    let script =
+        legacy().answering("resources/read ui://a/b", DOCUMENT).silent("resources/read ui://a/never");
+    let scene = Scene::open(script).await;
+    let view = scene.view().await;
+    let (host, id) = (&scene.stage.host, request_id());
+    let asked = scene.on_the_wire("resources/read");
+    let read = within(host.view_request(&view, id, "resources/read", r#"{"uri":"ui://a/never"}"#));
+    let give_up = async {
+        while scene.on_the_wire("resources/read") == asked {
+            tokio::task::yield_now().await;
+        }
+        host.cancel_view_request(&view, id);
+    };
+    let (reply, ()) = futures::future::join(read, give_up).await;
+    assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
+    within(async {
+        while scene.on_the_wire("notifications/cancelled") == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -275,5 +302,58 @@ async fn a_call_without_an_output_for_the_view_ends_for_it_too() {
         let reply = scene.ask(&launch.view_id, "tools/call", &json!({"name": "show"})).await;
         assert_eq!(matches!(reply, ViewReply::Result(_)), is_error, "{reply:?}");
         assert!(!format!("{reply:?}").contains("CANARY"));
+    }
+}
+
+/// What the View of a tool is handed for `result`, by the model's call and by its own.
+async fn handed(revision: Revision, declaration: &str, result: &str) -> [String; 2] {
+    let script = Script::new(&revision.to_string()).tool("show", declaration, result);
+    let discovered = DISCOVERED.replace("2026-12-01", &revision.to_string());
+    let script =
+        script.answering("server/discover", &discovered).answering("resources/read ui://a/b", DOCUMENT);
+    let scene = Scene::open(script).await;
+    let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
+    let pushed = launch.result().unwrap().get().to_owned();
+    match scene.ask(&launch.view_id, "tools/call", &json!({"name": "show"})).await {
+        ViewReply::Result(own) => [pushed, own.get().to_owned()],
+        ViewReply::Error(error) => panic!("{revision}: {error}"),
+    }
+}
+
+/// The protocol version decides, and not what a result looks like: under each earlier one the View has the whole result as it came, in
+/// which something that looks like outputs is no signal (H29); from 2026-12-01 on it has its own output alone (H28).
+#[tokio::test]
+async fn h28_h29_each_revision_decides_what_a_view_is_handed() {
+    let outputs = r#""outputs":[
+        {"audience":"assistant","format":"content","content":[{"type":"text","text":"CANARY-A"}]},
+        {"audience":"user","format":"structured","structuredContent":{"for":"CANARY-U"}},
+        {"audience":"programmatic","format":"structured","structuredContent":{"for":"CANARY-P"}},
+        {"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":{"n":9007199254740993}}]"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/ui":{"m":1},"other":"CANARY-M"}"#;
+    let text = r#""content":[{"type":"text","text":"for all"}]"#;
+    for revision in Revision::ALL {
+        let complete = if revision.has_result_type() { r#""resultType":"complete","# } else { "" };
+        if revision.has_output_variants() {
+            let declaration = format!(
+                r#"{{"outputVariants":[{{"audience":"assistant","format":"content"}},{{"audience":"user","format":"structured"}},
+                {{"audience":"programmatic","format":"structured"}},{{"audience":"io.modelcontextprotocol/ui","format":"structured"}}],{}"#,
+                &LINK[1..]
+            );
+            let result = format!("{{{complete}{outputs},{meta}}}");
+            for own in handed(revision, &declaration, &result).await {
+                expect![[r#"{"audience":"io.modelcontextprotocol/ui","format":"structured","content":[],"structuredContent":{"n":9007199254740993},"_meta":{"io.modelcontextprotocol/ui":{"m":1}}}"#]]
+                    .assert_eq(&own);
+            }
+        } else {
+            let result = format!(
+                "{{{complete}{text},\"structuredContent\":{{\"n\":9007199254740993}},{meta},{outputs}}}"
+            );
+            let came = result.replace('\n', " ");
+            let declaration =
+                format!(r#"{{"outputVariants":[{{"audience":"user","format":"structured"}}],{}"#, &LINK[1..]);
+            for whole in handed(revision, &declaration, &result).await {
+                assert_eq!(whole, came, "{revision}");
+            }
+        }
     }
 }

@@ -32,6 +32,9 @@ pub struct Script {
     pub asks: BTreeMap<String, Vec<(String, Box<RawValue>)>>,
     /// Tools that report progress without end, and never answer.
     pub drips: Vec<String>,
+    /// Methods, or methods and what they name, that are never answered.
+    #[serde(default)]
+    pub silent: Vec<String>,
     /// Notifications that are sent before a tool's result, by the name of the tool.
     #[serde(default)]
     pub tells: BTreeMap<String, Vec<String>>,
@@ -106,6 +109,13 @@ impl Script {
         self
     }
 
+    /// Never answers a method, or one that names something: `resources/read a:b`.
+    #[must_use]
+    pub fn silent(mut self, request: &str) -> Self {
+        self.silent.push(request.to_owned());
+        self
+    }
+
     fn declare(&mut self, name: &str, declaration: &str) {
         let inside = one_line(declaration);
         let inside = inside.trim().strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap();
@@ -151,6 +161,9 @@ pub fn serve(path: &str) {
         if is_call && script.drips.iter().any(|it| it == tool) {
             let token = message["params"]["_meta"]["progressToken"].clone();
             std::thread::spawn(move || drip(&token));
+            continue;
+        }
+        if script.silent.contains(&request_of(&message)) {
             continue;
         }
         for method in script.tells.get(tool).filter(|_| is_call).into_iter().flatten() {
@@ -225,6 +238,13 @@ fn ask(script: &Script, tool: &str, message: &Value, lines: &mut impl Iterator<I
     json!({"content": [{"type": "text", "text": Value::Object(told).to_string()}]}).to_string()
 }
 
+/// The method and what it names: `resources/read a:b`.
+fn request_of(message: &Value) -> String {
+    let params = &message["params"];
+    let named = [&params["name"], &params["uri"]].into_iter().find_map(Value::as_str).unwrap_or_default();
+    format!("{} {named}", message["method"].as_str().unwrap_or_default())
+}
+
 fn respond(script: &mut Script, message: &Value) -> Result<String, (i64, String)> {
     // Dates order as texts do.
     let is_modern = script.revision.as_str() >= "2026";
@@ -239,11 +259,7 @@ fn respond(script: &mut Script, message: &Value) -> Result<String, (i64, String)
         }
     }
     let method = message["method"].as_str().unwrap_or_default();
-    let params = &message["params"];
-    let named = [&params["name"], &params["uri"]].into_iter().find_map(Value::as_str).unwrap_or_default();
-    if let Some(answer) =
-        script.answers.get(&format!("{method} {named}")).or_else(|| script.answers.get(method))
-    {
+    if let Some(answer) = script.answers.get(&request_of(message)).or_else(|| script.answers.get(method)) {
         return Ok(answer.get().to_owned());
     }
     match message["method"].as_str().unwrap_or_default() {

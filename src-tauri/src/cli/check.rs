@@ -182,7 +182,8 @@ async fn until_interrupted(check: impl Future<Output = ()>, stop: &CancellationT
     Err(Failure::new(Exit::Interrupted, "Interrupted."))
 }
 
-fn refused(error: &CheckError) -> Failure {
+/// Why nothing was called.
+pub(super) fn refused(error: &CheckError) -> Failure {
     let exit = match error {
         CheckError::NotConnected(_) => Exit::Unreachable,
         CheckError::NoSuchTool { .. } => Exit::Usage,

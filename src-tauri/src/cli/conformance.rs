@@ -19,7 +19,7 @@ use usher_conformance::{
 use usher_protocol::RawJson;
 
 use super::{
-    check::tool_json,
+    check::{refused, tool_json},
     given::GivenServer,
     session::{Exit, Failure, own_program},
     terminal::{clean, out},
@@ -153,9 +153,7 @@ async fn of_server(options: ServerOptions) -> Result<Exit, Failure> {
         timeout: options.common.timeout(),
         ..server::Options::default()
     };
-    let results = server::measure(&spec, &measuring)
-        .await
-        .map_err(|error| Failure::new(Exit::Unreachable, format!("{error}\n{}", error.todo())))?;
+    let results = server::measure(&spec, &measuring).await.map_err(|error| refused(&error))?;
     if let Some(folder) = &options.common.output {
         for result in &results {
             kept(folder, result.write(Side::Server, folder, &now()).map(drop))?;

@@ -18,8 +18,9 @@ use usher_engine::{
     contract::{arguments, outputs},
     declaration,
 };
-use usher_host::connection::{
-    CallError, CallOptions, ConnectError, Connection, ConnectionOptions, ServerSpec, events,
+use usher_host::{
+    connection::{CallError, CallOptions, ConnectError, Connection, ConnectionOptions, ServerSpec, events},
+    contract::{CheckError, misnamed},
 };
 use usher_protocol::{
     RawJson, Revision, UI_EXTENSION,
@@ -59,12 +60,25 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Every tool that is named anywhere.
+    fn named(&self) -> BTreeSet<&str> {
+        let allowed = self.allowed.iter().filter(|it| *it != "*");
+        self.only.iter().chain(self.given.keys()).chain(allowed).map(String::as_str).collect()
+    }
+}
+
 /// Measures a server, from its start to its end.
 ///
 /// # Errors
-/// It could not be connected; nothing was measured.
-pub async fn measure(spec: &ServerSpec, options: &Options) -> Result<Vec<ScenarioResult>, ConnectError> {
+/// It could not be connected, or the options name tools that it does not list; nothing was measured.
+pub async fn measure(spec: &ServerSpec, options: &Options) -> Result<Vec<ScenarioResult>, CheckError> {
     let mut run = Run::open(spec, options).await?;
+    let page = run.unlisted.is_none().then_some(&run.page);
+    if let Some(error) = misnamed(&run.line, page, options.named()) {
+        run.line.close().await;
+        return Err(error);
+    }
     let mut results = Vec::new();
     for scenario in &options.scenarios {
         results.push(Box::pin(run.scenario(*scenario)).await);

@@ -18,11 +18,11 @@ use std::{
 use futures::future::BoxFuture;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
-use usher_protocol::{RawJson, model::Tool};
+use usher_protocol::{RawJson, codec::ToolPage, model::Tool};
 
 pub use self::report::{Called, Evidence, Report, Status, ToolReport, Verdict, Want};
 use self::run::Run;
-use crate::connection::{ConnectError, ConnectionOptions, ServerSpec};
+use crate::connection::{ConnectError, Connection, ConnectionOptions, ServerSpec};
 
 /// Asks a person for a tool's arguments; the text says what is missing. `None` is no answer.
 pub type AskArguments = Arc<dyn Fn(Tool, String) -> BoxFuture<'static, Option<RawJson>> + Send + Sync>;
@@ -128,6 +128,26 @@ impl CheckOptions {
         let allowed = self.allowed.iter().filter(|it| *it != "*");
         self.only.iter().chain(self.given.keys()).chain(allowed).map(String::as_str).collect()
     }
+}
+
+/// The names that a caller gives and that the server does not list. `page` is its list, if that could be read: what stands in a
+/// list that came wrong is not known.
+pub fn misnamed<'a>(
+    line: &Connection,
+    page: Option<&ToolPage>,
+    named: impl IntoIterator<Item = &'a str>,
+) -> Option<CheckError> {
+    let has: Vec<String> = match page {
+        Some(page) => {
+            let refused = page.rejected.iter().map(|it| it.name.clone());
+            page.tools.iter().map(|it| it.name.clone()).chain(refused).collect()
+        }
+        None if line.greeting().has_capability("tools") => return None,
+        None => Vec::new(),
+    };
+    let named = named.into_iter().filter(|it| !has.iter().any(|name| name == it));
+    let named: Vec<String> = named.map(str::to_owned).collect();
+    (!named.is_empty()).then_some(CheckError::NoSuchTool { named, has })
 }
 
 /// Checks a server, from its start to its end.

@@ -77,6 +77,7 @@ pub(super) async fn add(options: Add, global: &Global) -> Result<Exit, Failure> 
             env.extend(secrets(&options.secret_env)?);
             let cwd = options.cwd.as_deref().map(|it| wherever(it, Path::is_dir));
             let command = command(program, cwd.as_deref())?;
+            let cwd = cwd.or_else(|| here(args));
             StoredLaunch::Stdio { command, args: args.to_vec(), env, cwd }
         }
     };
@@ -139,6 +140,20 @@ fn command(program: &str, cwd: Option<&str>) -> Result<String, Failure> {
         )));
     }
     Ok(program.to_owned())
+}
+
+/// This folder, if one of the arguments is a file or folder in it, written as it is seen from here: the server is started from
+/// any folder, and would not find it.
+fn here(args: &[String]) -> Option<String> {
+    let is_near = |it: &String| !it.starts_with('-') && Path::new(it).is_relative() && Path::new(it).exists();
+    let near = args.iter().find(|it| is_near(it))?;
+    let folder = std::env::current_dir().ok()?.to_string_lossy().into_owned();
+    err(&format!(
+        "It will run in {}, where {} is; --cwd chooses another folder.\n",
+        clean_line(&folder),
+        clean_line(near)
+    ));
+    Some(folder)
 }
 
 /// A path as it is from any folder, if it leads to what it should; otherwise as it was written.

@@ -260,6 +260,23 @@ describe("ViewFrame", () => {
     await waitFor(() => expect(asked.slice(-1)).toEqual(["open_link"]));
   });
 
+  it("gives up in Rust what the View gives up, by the number of that request", async () => {
+    const asked: unknown[] = [];
+    const host = store([]);
+    const rpc = host.rpc.bind(host);
+    host.rpc = ((cmd: "view_request", args: never) => {
+      if (["view_request", "cancel_view_request"].includes(cmd)) asked.push([cmd, args]);
+      return cmd === "view_request" ? new Promise(() => undefined) : rpc(cmd, args);
+    }) as Store["rpc"];
+    const frame = await speaking([], host);
+    for (const id of [7, 8]) say(frame, { id, method: "resources/read", params: { uri: `ui://x/${id}` } });
+    await waitFor(() => expect(asked).toHaveLength(2));
+    say(frame, { method: "notifications/cancelled", params: { requestId: 8 } });
+    await waitFor(() => expect(asked).toHaveLength(3));
+    expect(asked[1]).toMatchObject(["view_request", { view_id: "v1", request_id: 2, params_json: '{"uri":"ui://x/8"}' }]);
+    expect(asked[2]).toEqual(["cancel_view_request", { view_id: "v1", request_id: 2 }]);
+  });
+
   it("takes its question away when the View is stopped", async () => {
     const frame = await speaking([]);
     say(frame, { id: 2, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "hi" }] } });

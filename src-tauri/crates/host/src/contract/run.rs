@@ -14,7 +14,7 @@ use usher_protocol::{
     model::{CallOutcome, Selector, Tool},
 };
 
-use super::{CheckError, CheckOptions, Evidence, Progress, Report, ToolReport, Verdict};
+use super::{CheckError, CheckOptions, Evidence, Progress, Report, ToolReport, Verdict, misnamed};
 use crate::connection::{
     CallError, CallOptions, ConnectError, Connection, ConnectionEvent, Oddities, ServerSpec, events,
 };
@@ -90,7 +90,8 @@ impl<'a> Run<'a> {
         let mut declared = Vec::new();
         let mut projected = None;
         let listed = self.connection.list_tools().await;
-        if let Some(error) = self.misnamed(&listed) {
+        let page = listed.as_ref().ok().map(|it| &it.0);
+        if let Some(error) = misnamed(&self.connection, page, self.options.named()) {
             self.connection.close().await;
             return Err(error);
         }
@@ -116,22 +117,6 @@ impl<'a> Run<'a> {
             stopped: self.options.stop.is_cancelled(),
             evidence: self.evidence,
         })
-    }
-
-    /// The names of tools in the options that the server does not list, if its list could be read.
-    fn misnamed(&self, listed: &Result<(ToolPage, Vec<WireDiagnostic>), CallError>) -> Option<CheckError> {
-        let has: Vec<String> = match listed {
-            Ok((page, _)) => {
-                let refused = page.rejected.iter().map(|it| it.name.clone());
-                page.tools.iter().map(|it| it.name.clone()).chain(refused).collect()
-            }
-            // What stands in a list that came wrong is not known; that it did is found.
-            Err(_) if self.connection.greeting().has_capability("tools") => return None,
-            Err(_) => Vec::new(),
-        };
-        let named = self.options.named().into_iter().filter(|it| !has.iter().any(|name| name == it));
-        let named: Vec<String> = named.map(str::to_owned).collect();
-        (!named.is_empty()).then_some(CheckError::NoSuchTool { named, has })
     }
 
     /// Keeps what was looked at.
