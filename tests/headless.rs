@@ -24,7 +24,9 @@ mod servers;
 mod servers_cli;
 mod tidy;
 mod views;
+mod views_access;
 mod views_told;
+mod views_unruly;
 
 /// The one program, under a name that these tests can start.
 pub(crate) const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");

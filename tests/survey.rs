@@ -15,9 +15,6 @@ use usher_host::{
 use usher_protocol::RawJson;
 use usher_tests::tree;
 
-const BEGIN: &str = "<!-- survey: begin -->";
-const END: &str = "<!-- survey: end -->";
-
 /// How a server is started and called. `{folder}` stands for a folder of this run with a few files.
 #[derive(Deserialize)]
 struct Entry {
@@ -71,9 +68,9 @@ async fn what_is_found_of_servers_that_others_wrote() {
             (Err(error), None) => panic!("{name} does not start: {error}"),
         }
     }
-    write_between(&format!(
-        "{table}\n### Every finding\n\n{found}\n### Not started without a network\n\n{unstarted}"
-    ));
+    let text =
+        format!("{table}\n### Every finding\n\n{found}\n### Not started without a network\n\n{unstarted}");
+    tree::write_between("docs/contract-survey.md", "survey", &text).unwrap();
 }
 
 /// What came of one server.
@@ -171,12 +168,4 @@ fn findings(name: &str, report: &Report, places: &[(String, &str)], text: &mut S
         }
         writeln!(text, "- {name}{tool}, {} ({}){place}: {said}", found.check, found.case.name()).unwrap();
     }
-}
-
-fn write_between(text: &str) {
-    let path = tree::root().join("docs/contract-survey.md");
-    let document = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    std::fs::write(path, format!("{before}{BEGIN}\n\n{text}\n{END}{after}")).unwrap();
 }

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: Tauri. The desktop and the command line call this; nothing here knows them.
 
+mod access;
 mod answers;
 mod asked;
 pub(crate) mod bench;
@@ -17,7 +18,7 @@ mod window;
 
 pub use commands::{Command, Commands};
 pub use usher::{Usher, UsherOptions};
-pub use window::{BatchSink, WindowHost};
+pub use window::{BatchSink, PageLoss, WindowHost};
 
 use serde::Serialize;
 

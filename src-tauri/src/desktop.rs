@@ -7,10 +7,14 @@
 //! The layers that keep a View away from commands: its own origin, the frame's sandbox, Tauri's invoke key, and the isolation frame
 //! that encrypts each message. On Linux any frame can reach the door of the invoke key, so the encryption is the layer that counts.
 
-mod egress;
 mod failure;
 mod ipc;
+mod left_over;
 mod schemes;
+#[cfg(feature = "host-test")]
+mod test_key;
+#[cfg(target_os = "linux")]
+mod watch;
 mod window;
 
 use std::{sync::Arc, time::Duration};
@@ -18,7 +22,10 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use tauri::{AppHandle, RunEvent};
 
-use crate::api::{ApiError, WindowHost};
+use crate::{
+    api::{ApiError, WindowHost},
+    egress,
+};
 
 /// How long servers have to end before the process does.
 const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(3);
@@ -30,7 +37,9 @@ const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(3);
 /// # Errors
 /// When no window can be opened, for instance without a display.
 pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyhow::Result<()> {
-    let proxy = runtime.block_on(egress::deny_all()).context("the loopback address could not be used")?;
+    left_over::remove(&host.web_data_dir());
+    let proxy = runtime.block_on(egress::start(host.gate(), egress::System));
+    let proxy = proxy.context("the loopback address could not be used")?;
     tauri::async_runtime::set(runtime.clone());
     let ending = Arc::new(window::Ending::default());
     let builder = schemes::register(tauri::Builder::default(), &runtime, &host)
@@ -38,11 +47,23 @@ pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyh
         .setup({
             let (host, ending) = (Arc::clone(&host), Arc::clone(&ending));
             move |app| {
+                #[cfg(feature = "host-test")]
+                test_key::write_down(app)?;
                 window::open(app, &host, &ending, proxy)?;
                 window::end_on_signal(app.handle().clone(), host, ending);
                 Ok(())
             }
         });
+    #[cfg(target_os = "macos")]
+    let builder = builder.on_web_content_process_terminate({
+        let host = Arc::clone(&host);
+        move |webview| {
+            host.page_lost(crate::api::PageLoss::Ended);
+            if let Err(error) = webview.reload() {
+                tracing::warn!(%error, "the page could not be loaded again");
+            }
+        }
+    });
     let app = builder.build(tauri::generate_context!()).context("the window could not be opened")?;
     app.run_return(move |app: &AppHandle, event: RunEvent| {
         if let RunEvent::ExitRequested { api, .. } = &event

@@ -4,6 +4,7 @@ pub mod api;
 mod cli;
 #[cfg(feature = "desktop")]
 pub mod desktop;
+pub mod egress;
 mod keyring;
 
 /// Runs the program as its arguments say: the window, or a command.

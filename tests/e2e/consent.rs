@@ -160,11 +160,11 @@ async fn context_of_a_view_that_was_refused_is_not_asked_about_again() -> anyhow
 
 /// Its folder, the file that it writes, and the environment in which it is found first.
 #[cfg(target_os = "linux")]
-type Opener = (TempDir, PathBuf, Vec<(String, String)>);
+pub(super) type Opener = (TempDir, PathBuf, Vec<(String, String)>);
 
 /// A folder whose `xdg-open` writes down what it is asked to open.
 #[cfg(target_os = "linux")]
-fn opener() -> anyhow::Result<Opener> {
+pub(super) fn opener() -> anyhow::Result<Opener> {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = TempDir::new()?;
     let opened = folder.path().join("opened");

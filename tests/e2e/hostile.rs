@@ -35,7 +35,8 @@ impl Scene {
         // What the server declares is hostile too: addresses of the program and of this computer, and words that would end a policy.
         let declared = json!({
             "connectDomains": ["ipc:", "http://ipc.localhost", "ipc://localhost", "tauri://localhost", "*", "mcpview:",
-                "https://x.example; script-src *", "https://x.example\nX: y", format!("http://{}", canary.address()), "http://localhost", "data:"],
+                "https://x.example; script-src *", "https://x.example\nX: y", format!("http://{}", canary.address()), "http://localhost", "http://*.localhost",
+                "*.localhost", "http://[::1]:80", "asset:", "isolation-x://localhost", "data:"],
             "resourceDomains": ["*", "blob:", "https:", format!("http://{}", canary.address())],
             "frameDomains": ["*", "tauri://localhost", format!("http://{}", canary.address())],
             "baseUriDomains": ["*", format!("http://{}", canary.address())],
@@ -66,6 +67,13 @@ impl Scene {
         window.click("[data-testid=conversation-row]").await?;
         let scene = Self { window, canary, folder };
         scene.start().await?;
+        // Of all that it declares only features could be allowed. It gets none.
+        let asked = scene.window.element("[data-testid=view-access]").await?.text().await?;
+        anyhow::ensure!(asked.contains("The camera") && !asked.contains("://"), "{asked}");
+        scene.window.click("[data-testid=view-access-refuse]").await?;
+        let gone = "return document.querySelector('[data-testid=view-access]') === null";
+        let refused = async || Ok(scene.window.run(gone).await? == true);
+        scene.window.until("the question is gone", refused).await?;
         Ok(scene)
     }
 
@@ -185,6 +193,8 @@ async fn nothing_of_a_view_reaches_another_address() -> anyhow::Result<()> {
         ("socket", "threw SecurityError"),
         ("image", "refused"),
         ("script", "refused"),
+        ("proxyFetch", "threw TypeError"),
+        ("proxyImage", "refused"),
         ("base", "stayed"),
         ("rtc", "undefined"),
     ] {

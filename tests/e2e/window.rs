@@ -8,17 +8,29 @@
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
 //! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
 //! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
+//! | `host_interface` | the test build, driven as a host under test: what a View finds, and what comes of its words |
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
+//! | `leaked_key` | a View that has the key of the page: no command runs, because it is not the only lock |
+//! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
+//! | `access` | a View starts without what it declares, and has it once the user allows it |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
+//! | `test_build` | what is for tests alone is not in the product |
+//! | `unruly` | a View that floods, loops, allocates or takes the keyboard, and a page that is lost: the conversation goes on |
 
+mod access;
 mod audiences;
 mod bench;
 mod consent;
 mod contract;
+mod host_interface;
 mod hostile;
+mod leaked_key;
+mod many_views;
 mod prompts;
 mod screenshots;
 mod servers;
 mod stage;
 mod start;
+mod test_build;
+mod unruly;

@@ -5,10 +5,11 @@ use usher_tests::tree::{root, sources};
 #[test]
 fn every_limit_is_that_of_the_code() {
     let text = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
-    let sources = sources(&[".rs"]);
+    let sources = sources(&[".rs", ".ts"]);
     let mut wrong = Vec::new();
     let mut rows = 0;
-    for line in text.lines().filter(|it| it.starts_with("| ") && it.contains(".rs`")) {
+    for line in text.lines().filter(|it| it.starts_with("| ") && (it.contains(".rs`") || it.contains(".ts`")))
+    {
         rows += 1;
         let quoted: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
         let [.., path, name, value] = quoted[..] else {
@@ -16,7 +17,8 @@ fn every_limit_is_that_of_the_code() {
             continue;
         };
         let declares = |line: &str| {
-            line.contains(&format!("const {name}: ")) && line.trim_end().ends_with(&format!("= {value};"))
+            let begins = [format!("const {name}: "), format!("const {name} = ")];
+            begins.iter().any(|it| line.contains(it)) && line.trim_end().ends_with(&format!("= {value};"))
         };
         let files = sources.iter().filter(|it| it.path.ends_with(&format!("/{path}")));
         if !files.into_iter().any(|it| it.text.lines().any(declares)) {

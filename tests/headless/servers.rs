@@ -495,7 +495,9 @@ async fn answer(stage: &Stage, seen: &mut usize, answer: QuestionAnswer) -> (Str
     stage.host.answer_question(&id, answer).unwrap();
     match asked {
         Asked::Url { message, url, .. } => (message, url),
-        Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) => panic!("it asks for an address"),
+        Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) | Asked::ViewAccess { .. } => {
+            panic!("it asks for an address")
+        }
     }
 }
 

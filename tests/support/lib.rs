@@ -14,6 +14,7 @@ pub mod authorized;
 pub mod canaries;
 pub mod canary_server;
 pub mod disk;
+pub mod host_interface;
 pub mod http;
 pub mod invariants;
 pub mod peers;

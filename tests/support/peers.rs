@@ -29,6 +29,16 @@ pub fn node_server(package: &str) -> (String, String) {
     ("node".to_owned(), entry.to_string_lossy().into_owned())
 }
 
+/// The entry point of an App server, by the name under which `tests/apps/package.json` has it.
+///
+/// # Panics
+/// If it is not installed.
+pub fn app_server(name: &str) -> String {
+    let entry = dir().join("apps/node_modules").join(name).join("dist/index.js");
+    assert!(entry.is_file(), "{name} is not installed: there is no {}", entry.display());
+    entry.to_string_lossy().into_owned()
+}
+
 /// The Python that has llama.cpp, and the weights of a small model.
 ///
 /// # Panics

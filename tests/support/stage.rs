@@ -471,10 +471,17 @@ fn options(data_dir: PathBuf, setting: &Setting) -> HostOptions {
     }
 }
 
-/// Configures servers and approvals, as a user did before.
+/// Sets preferences, servers and approvals, as a user did before.
 async fn seed(dir: &Path, setting: &Setting) {
     let store = Store::open(dir, &StoreOptions::default()).unwrap().store;
     store.put_setting("preferences", "{}").await.unwrap();
+    store.close().await.unwrap();
+    add_servers(dir, setting).await;
+}
+
+/// Writes the servers and approvals of a setting into a data folder that nobody has open. No server is started.
+pub async fn add_servers(dir: &Path, setting: &Setting) {
+    let store = Store::open(dir, &StoreOptions::default()).unwrap().store;
     for (sort, cast) in (0..).zip(&setting.servers) {
         let spec = StoredSpec::stdio(cast.command.clone(), cast.args.clone());
         let row = ServerRow {

@@ -37,6 +37,37 @@ pub fn sources(endings: &[&str]) -> Vec<Source> {
     found
 }
 
+/// What a document says between `<!-- mark: begin -->` and `<!-- mark: end -->`.
+///
+/// # Errors
+/// When it cannot be read, or has no such place.
+pub fn between(document: &str, mark: &str) -> anyhow::Result<String> {
+    let text = fs::read_to_string(root().join(document))?;
+    Ok(parts(&text, document, mark)?.1.to_owned())
+}
+
+/// Writes a text into that place of a document.
+///
+/// # Errors
+/// When it cannot be read or written, or has no such place.
+pub fn write_between(document: &str, mark: &str, text: &str) -> anyhow::Result<()> {
+    let path = root().join(document);
+    let old = fs::read_to_string(&path)?;
+    let (before, _, after) = parts(&old, document, mark)?;
+    fs::write(path, format!("{before}\n\n{}\n\n{after}", text.trim()))?;
+    Ok(())
+}
+
+/// A document up to and with the mark where a place begins, what is in it, and the rest.
+fn parts<'a>(text: &'a str, document: &str, mark: &str) -> anyhow::Result<(&'a str, &'a str, &'a str)> {
+    let (begin, end) = (format!("<!-- {mark}: begin -->"), format!("<!-- {mark}: end -->"));
+    let from = text.find(&begin).map(|it| it + begin.len());
+    let to = text.find(&end);
+    let (Some(from), Some(to)) = (from, to) else { anyhow::bail!("{document} has no place called {mark}") };
+    anyhow::ensure!(from <= to, "in {document} the place called {mark} ends before it begins");
+    Ok((&text[..from], &text[from..to], &text[to..]))
+}
+
 fn collect(root: &Path, dir: &Path, endings: &[&str], found: &mut Vec<Source>) {
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let path = entry.path();

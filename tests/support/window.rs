@@ -53,7 +53,7 @@ pub struct Window {
     client: Client,
     data_dir: PathBuf,
     // Ended in this order: the application and its driver, its display, its data.
-    _driver: Driver,
+    driver: Driver,
     _display: Display,
     _temporary: Option<TempDir>,
 }
@@ -72,7 +72,18 @@ impl Window {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_with(options: Options) -> anyhow::Result<Self> {
-        let binary = binary()?;
+        Self::open_program(&binary()?, options).await
+    }
+
+    /// Opens the test build, whose page can be driven as a host under test ([`crate::host_interface`]).
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_test_build(options: Options) -> anyhow::Result<Self> {
+        Self::open_program(&test_build()?, options).await
+    }
+
+    async fn open_program(binary: &Path, options: Options) -> anyhow::Result<Self> {
         let temporary = match options.data_dir {
             None => Some(TempDir::new()?),
             Some(_) => None,
@@ -86,8 +97,8 @@ impl Window {
         let mut environment = options.env;
         environment.push(("USHER_DATA_DIR".to_owned(), data_dir.display().to_string()));
         let driver = Driver::start(&display, &environment).await?;
-        let client = connect(&driver, &binary).await?;
-        let window = Self { client, data_dir, _driver: driver, _display: display, _temporary: temporary };
+        let client = connect(&driver, binary).await?;
+        let window = Self { client, data_dir, driver, _display: display, _temporary: temporary };
         window
             .until("the page has loaded", async || {
                 Ok(window.run("return document.readyState").await? == "complete")
@@ -106,6 +117,14 @@ impl Window {
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// How much memory the application, its web view and their driver take, in bytes: the sum of their proportional shares.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn memory(&self) -> anyhow::Result<u64> {
+        self.driver.memory()
     }
 
     /// Runs a script in the current frame and gives what it returns.
@@ -196,7 +215,17 @@ impl Window {
         inside: impl Future<Output = anyhow::Result<T>>,
     ) -> anyhow::Result<T> {
         self.element(css).await?.enter_frame().await.with_context(|| format!("entering the frame {css}"))?;
-        let result = inside.await;
+        // The View stands in the frame of a page of its own origin.
+        let within = self.element("iframe").await;
+        let result = match within {
+            Ok(frame) => {
+                frame.enter_frame().await.with_context(|| format!("entering the View in {css}"))?;
+                let result = inside.await;
+                self.client().enter_parent_frame().await?;
+                result
+            }
+            Err(error) => Err(error),
+        };
         self.client().enter_parent_frame().await?;
         result
     }
@@ -228,6 +257,19 @@ impl Window {
         fs::create_dir_all(&folder)?;
         fs::write(folder.join(format!("{name}.png")), &picture)?;
         Ok(picture)
+    }
+
+    /// A picture of one element, which is kept nowhere.
+    ///
+    /// # Errors
+    /// When there is no such element, or the driver takes none within its time.
+    pub async fn picture_of(&self, css: &str) -> anyhow::Result<Vec<u8>> {
+        let element = self.client().find(Locator::Css(css)).await?;
+        self.run(KEEP_PAINTING).await?;
+        match tokio::time::timeout(PATIENCE, element.screenshot()).await {
+            Ok(picture) => Ok(picture?),
+            Err(_) => bail!("the driver took no picture of {css}"),
+        }
     }
 
     /// Ends the session, and with it the application: WebKitWebDriver kills it without asking.
@@ -262,8 +304,19 @@ fn root() -> PathBuf {
 /// # Errors
 /// When it is not there: the message says how to build it.
 pub fn binary() -> anyhow::Result<PathBuf> {
-    let path = env::var_os("USHER_DESKTOP_BIN")
-        .map_or_else(|| root().join("target/desktop/debug/usher"), PathBuf::from);
+    built("USHER_DESKTOP_BIN", "target/desktop/debug/usher")
+}
+
+/// The application as it is built for tests alone; its page lies beside it in the folder `page`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn test_build() -> anyhow::Result<PathBuf> {
+    built("USHER_TEST_BUILD", "target/desktop/test/usher")
+}
+
+fn built(variable: &str, usual: &str) -> anyhow::Result<PathBuf> {
+    let path = env::var_os(variable).map_or_else(|| root().join(usual), PathBuf::from);
     if path.is_file() {
         return Ok(path);
     }

@@ -6,6 +6,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import { mount } from "svelte";
 import App from "./App.svelte";
+import { kept } from "./kept";
 import { choosePlatform } from "./platform/choose";
 import { Store } from "./state/store.svelte";
 
@@ -14,4 +15,10 @@ if (target === null) throw new Error("The page has no place for the window.");
 
 const store = new Store(await choosePlatform());
 mount(App, { target, props: { store } });
-void store.start();
+// The build of the product leaves this out, and what it loads with it.
+if (import.meta.env.MODE === "host-test") {
+  const { installHostTest } = await import("./host-test");
+  installHostTest(window, store);
+}
+// A page that was lost left what it showed.
+void store.start(kept().conversation);

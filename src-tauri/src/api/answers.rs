@@ -11,15 +11,16 @@ use usher_host::{
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher, asked, bench, server_form,
+    ApiError, Commands, Usher, access, asked, bench, server_form,
     types::{
         ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan,
         CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary,
         ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView,
         ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint,
         ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest, QuestionAction,
-        ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewLaunch, WireLine,
+        RefusedTarget, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
+        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewAnswers, ViewLaunch,
+        WireLine, WishView,
     },
     view,
 };
@@ -615,6 +616,27 @@ impl Commands for Usher {
     async fn close_view(&self, view_id: String) -> Result<(), ApiError> {
         self.host.close_view(&view_id);
         Ok(())
+    }
+
+    async fn view_answers(&self, server_id: String) -> Result<ViewAnswers, ApiError> {
+        Ok(access::answers(self.host.view_access(&server_id)))
+    }
+
+    async fn set_view_access(
+        &self,
+        server_id: String,
+        wishes: Vec<WishView>,
+        allowed: bool,
+    ) -> Result<(), ApiError> {
+        Ok(self.host.set_view_access(&server_id, access::wishes_of(wishes), allowed).await?)
+    }
+
+    async fn forget_view_answers(&self, server_id: String) -> Result<(), ApiError> {
+        Ok(self.host.forget_view_access(&server_id).await?)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<RefusedTarget>, ApiError> {
+        Ok(access::refused(self.host.refused_targets()))
     }
 
     async fn bench_start(&self) -> Result<Option<BenchStart>, ApiError> {

@@ -2,7 +2,7 @@
 
 use usher_host::{connection::LoggingLevel, conversation as host};
 
-use super::types as view;
+use super::{access, types as view};
 
 pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
     let asked = match it.asked {
@@ -20,6 +20,9 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
                 conversation_id: it.conversation_id,
             },
         },
+        host::Asked::ViewAccess { wishes } => {
+            view::AskedView::ViewAccess { wishes: wishes.into_iter().map(access::wish).collect() }
+        }
     };
     view::QuestionView { id: it.id, server_name: it.server_name, asked }
 }

@@ -13,7 +13,7 @@ use usher_protocol::{
 };
 
 use super::{
-    ApiError, Usher,
+    ApiError, Usher, access,
     answers::refuse,
     types::{
         BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews,
@@ -162,6 +162,8 @@ pub(super) fn launch(launch: Launch) -> ViewLaunch {
         result_json: result.map(|it| it.get().to_owned()),
         cancelled,
         sandbox_capabilities_json: launch.capabilities.to_string(),
+        wishes: access::states(launch.wishes),
+        rejected: access::rejected(launch.rejected),
         server_name: launch.server_name,
     }
 }

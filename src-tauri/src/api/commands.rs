@@ -9,9 +9,9 @@ use super::types::{
     CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary, ConversationView,
     CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView, ImportChoice, ImportReview,
     JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PastedView,
-    PayloadText, PromptListView, ProviderTest, QuestionAction, ResourceListView, SavedFile, SearchHitView,
-    SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow, ViewAnswer,
-    ViewLaunch, WireLine,
+    PayloadText, PromptListView, ProviderTest, QuestionAction, RefusedTarget, ResourceListView, SavedFile,
+    SearchHitView, SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow,
+    ViewAnswer, ViewAnswers, ViewLaunch, WireLine, WishView,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -222,6 +222,14 @@ commands! {
     cancel_view_request { view_id: String, request_id: u32 } -> ();
     /// A View is gone.
     close_view { view_id: String } -> ();
+    /// What was answered for the Views of a server.
+    view_answers { server_id: String } -> ViewAnswers;
+    /// Allows the Views of a server something, or takes it back from open ones too.
+    set_view_access { server_id: String, wishes: Vec<WishView>, allowed: bool } -> ();
+    /// Forgets what was answered: the Views have nothing, and are asked about again.
+    forget_view_answers { server_id: String } -> ();
+    /// Where requests of Views to the network wanted to go that did not pass, the last one last. Which View it was is not known.
+    refused_targets {} -> Vec<RefusedTarget>;
 
     /// What the window was opened for, if it was for the bench.
     bench_start {} -> Option<BenchStart>;

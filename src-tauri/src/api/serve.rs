@@ -62,17 +62,17 @@ impl Served {
     }
 }
 
-/// The label of the View whose document is asked for.
+/// The label of the View of which something is asked for, and the path.
 ///
 /// # Errors
-/// The status to answer with, when this is not a request for a document.
-pub fn view_label<B>(request: &Request<B>) -> Result<&str, StatusCode> {
+/// The status to answer with, when this is no request to a View.
+pub fn view_address<B>(request: &Request<B>) -> Result<(&str, &str), StatusCode> {
     if request.method() != Method::GET {
         return Err(StatusCode::METHOD_NOT_ALLOWED);
     }
     let host = request.uri().host().unwrap_or_default();
     match label_of(host) {
-        Some(label) if is_name(label) && request.uri().path() == "/" => Ok(label),
+        Some(label) if is_name(label) => Ok((label, request.uri().path())),
         _ => Err(StatusCode::NOT_FOUND),
     }
 }
@@ -190,24 +190,27 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_named_by_its_label_and_has_one_document() {
-        let label = |uri: &str| view_label(&get(uri)).map(str::to_owned).map_err(|status| status.as_u16());
-        assert_eq!(label("mcpview://a1-b.localhost/"), Ok("a1-b".to_owned()));
+    fn a_view_is_named_by_its_label() {
+        let address = |uri: &str| {
+            let request = get(uri);
+            view_address(&request).map(|(label, path)| format!("{label} {path}")).map_err(|it| it.as_u16())
+        };
+        assert_eq!(address("mcpview://a1-b.localhost/"), Ok("a1-b /".to_owned()));
+        assert_eq!(address("mcpview://a1-b.localhost/proxy?x"), Ok("a1-b /proxy".to_owned()));
         // As Windows spells it, and as it reaches the handler there.
-        assert_eq!(label("http://mcpview.a1-b.view.localhost/"), Ok("a1-b".to_owned()));
-        assert_eq!(label("mcpview://a1-b.view.localhost/"), Ok("a1-b".to_owned()));
+        assert_eq!(address("http://mcpview.a1-b.view.localhost/"), Ok("a1-b /".to_owned()));
+        assert_eq!(address("mcpview://a1-b.view.localhost/"), Ok("a1-b /".to_owned()));
         for uri in [
             "mcpview://localhost/",
             "mcpview://.localhost/",
             "mcpview://a.b.localhost/",
-            "mcpview://a.localhost/other",
             "mcpview://a.localhost.example/",
             "mcpview://a/",
         ] {
-            assert_eq!(label(uri), Err(404), "{uri}");
+            assert_eq!(address(uri), Err(404), "{uri}");
         }
         let post = Request::post("mcpview://a.localhost/").body(()).unwrap();
-        assert_eq!(view_label(&post), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(view_address(&post), Err(StatusCode::METHOD_NOT_ALLOWED));
     }
 
     /// The sources of the page's frames: the directive that a file of the configuration has.

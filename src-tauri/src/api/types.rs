@@ -5,6 +5,7 @@
 
 #![expect(missing_docs, reason = "fields are named for what they are; what needs saying is said")]
 
+mod access;
 mod app_view;
 mod bench;
 mod call;
@@ -19,6 +20,9 @@ mod server;
 mod server_form;
 mod setting;
 
+pub use access::{
+    RefusedTarget, RejectedView, ViewAnswers, WishKindName, WishStateName, WishStateView, WishView,
+};
 pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
 pub use bench::{
     BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews, BenchOutcome,

@@ -11,13 +11,14 @@ use std::{
 use tokio::sync::mpsc;
 use usher_engine::selection::Consumers;
 use usher_host::{
+    app_view::resource::Permissions,
     connection::{ConnectionOptions, Offers},
     conversation::{Host, HostError, HostEvent, HostOptions, Surroundings},
     store::{SecretPlace, StoreOptions},
 };
 
 use super::{
-    ApiError, BatchSink, WindowHost, asked,
+    ApiError, BatchSink, PageLoss, WindowHost, access, asked,
     serve::Served,
     types::{BenchStart, ConversationSummary, NoticeView, Snapshot, UiBatch, UiEvent},
     view,
@@ -197,6 +198,7 @@ impl Board {
             | UiEvent::TextAppended { .. }
             | UiEvent::TurnChanged { .. }
             | UiEvent::LedgerAppended { .. }
+            | UiEvent::LedgerFolded { .. }
             | UiEvent::ExchangeChanged { .. }
             | UiEvent::ScriptOutput { .. }
             | UiEvent::ModelsChanged { .. }
@@ -206,6 +208,7 @@ impl Board {
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
+            | UiEvent::ViewAccessChanged { .. }
             | UiEvent::ViewMessage { .. } => {}
         }
     }
@@ -262,6 +265,11 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
         HostEvent::Ledger { conversation_id, row } => {
             UiEvent::LedgerAppended { conversation_id, rows: vec![view::ledger(row)] }
         }
+        HostEvent::LedgerFolded { conversation_id, call_ids, rows } => UiEvent::LedgerFolded {
+            conversation_id,
+            call_ids,
+            rows: rows.into_iter().map(view::ledger).collect(),
+        },
         HostEvent::Exchange { conversation_id, exchange } => {
             UiEvent::ExchangeChanged { conversation_id, exchange: view::exchange(*exchange) }
         }
@@ -282,6 +290,9 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 view_id,
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
+        }
+        HostEvent::ViewAccess { view_id, wishes, starts_again } => {
+            UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
         }
     }
 }
@@ -332,8 +343,8 @@ impl WindowHost for Usher {
         Some(Served::media(&media.mime, bytes))
     }
 
-    fn view_document(&self, host_label: &str) -> Option<Served> {
-        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), "/");
+    fn view_document(&self, host_label: &str, path: &str) -> Option<Served> {
+        let served = self.host.view_document("GET", &format!("{host_label}.localhost"), path);
         let mut headers = http::HeaderMap::new();
         for (name, value) in &served.headers {
             headers.insert(*name, http::HeaderValue::from_str(value).ok()?);
@@ -342,11 +353,31 @@ impl WindowHost for Usher {
         Some(Served { status, headers, body: bytes::Bytes::from(served.body.as_bytes().to_vec()) })
     }
 
+    fn is_view_open(&self, host: &str) -> bool {
+        self.host.is_view_open(host)
+    }
+
+    fn open_views(&self) -> usize {
+        self.host.open_views()
+    }
+
+    fn page_lost(&self, loss: PageLoss) {
+        self.host.page_lost(loss);
+    }
+
     fn is_navigation_allowed(&self, url: &str) -> bool {
         let Ok(uri) = url.parse::<http::Uri>() else { return false };
         let (Some(scheme), Some(host)) = (uri.scheme_str(), uri.host()) else { return false };
         let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
         self.host.is_frame_allowed(scheme, host, port)
+    }
+
+    fn granted_features(&self) -> Permissions {
+        self.host.granted_features()
+    }
+
+    fn gate(&self) -> Host {
+        self.host.clone()
     }
 
     fn web_data_dir(&self) -> PathBuf {

@@ -10,7 +10,7 @@ use usher_engine::{
 };
 use usher_host::{
     conversation::{
-        AnswerState, ApprovalRule, CallRecord, CallState, Channel, ExchangeRecord, Host, ItemBody,
+        AnswerState, ApprovalRule, CallRecord, CallState, Channel, DoorKind, ExchangeRecord, Host, ItemBody,
         ItemRecord, LedgerRecord, ModelEntry, Notice, NoticeLevel, Preferences, Preview, ScriptLine,
         ServerPhase, ServerStatus, Shown, SourceKind, SpanRecord, StoredLaunch, Summary, TurnState,
         WireRecord,
@@ -252,6 +252,10 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
         },
         ItemBody::Door(door) => view::ItemKind::Door {
             text: door.label,
+            words: match door.kind {
+                DoorKind::ShownToModel => None,
+                DoorKind::ViewMessage | DoorKind::ViewContext => Some(item.text),
+            },
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
         },
@@ -305,7 +309,7 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
         view: call.view.map(|it| view::ViewSlot {
             from_history: !open && !host.is_of_this_run(call.started_ms),
             can_open: true,
-            why_not: None,
+            why_not: host.view_stopped(&call.id),
             resource_uri: it.resource_uri,
         }),
         elapsed_ms: call

@@ -4,6 +4,9 @@
 
 use std::path::PathBuf;
 
+pub use usher_host::conversation::PageLoss;
+use usher_host::{app_view::resource::Permissions, conversation::Host};
+
 use super::{
     Commands,
     serve::Served,
@@ -22,12 +25,28 @@ pub trait WindowHost: Commands + Send + Sync + 'static {
     /// The bytes of one part of an output, whole; ranges are cut by [`super::serve`].
     fn media(&self, handle: &str, index: u32) -> impl Future<Output = Option<Served>> + Send;
 
-    /// The document of a live View, by the random label that is its host name. It brings its own content security policy.
-    fn view_document(&self, host_label: &str) -> Option<Served>;
+    /// The document of a live View or the page around it, by the random label that is its host name and by the path. Each brings its own
+    /// content security policy.
+    fn view_document(&self, host_label: &str, path: &str) -> Option<Served>;
+
+    /// Whether a host is that of a live View. No frame goes to the host of one that is gone, or of none.
+    fn is_view_open(&self, host: &str) -> bool;
+
+    /// How many Views are live. The page is watched while there are any.
+    fn open_views(&self) -> usize;
+
+    /// The page was lost with its Views, and will be loaded again.
+    fn page_lost(&self, loss: PageLoss);
 
     /// Whether a frame inside a live View may go to this address, because that View declared the origin in `frameDomains`.
     /// Asked only for addresses that are neither the window's nor a View's.
     fn is_navigation_allowed(&self, url: &str) -> bool;
+
+    /// The features that some live View was granted.
+    fn granted_features(&self) -> Permissions;
+
+    /// The host, which the proxy of the web view asks about each connection.
+    fn gate(&self) -> Host;
 
     /// Where the web view keeps what pages store, below the folder that the user knows.
     fn web_data_dir(&self) -> PathBuf;

@@ -39,6 +39,8 @@ pub(super) fn answer(
         }
         // A command says that it cannot be asked for words of a model.
         Asked::Sample(_) | Asked::SampleAnswer(_) => QuestionAnswer::Decline,
+        // A command opens no Views; what the window would ask is left to it.
+        Asked::ViewAccess { .. } => QuestionAnswer::Cancel,
     }
 }
 

@@ -292,7 +292,7 @@ impl Session {
                 ));
                 answer_question(&self.host, &question.id, QuestionAnswer::Decline);
             }
-            Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) => {
+            Asked::Form { .. } | Asked::Sample(_) | Asked::SampleAnswer(_) | Asked::ViewAccess { .. } => {
                 answer_question(&self.host, &question.id, QuestionAnswer::Cancel);
             }
         }

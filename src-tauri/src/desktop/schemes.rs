@@ -17,7 +17,8 @@ use crate::api::{
 };
 
 /// The origin of the window's page.
-const PAGE_ORIGIN: &str = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
+pub(super) const PAGE_ORIGIN: &str =
+    if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
 
 /// Adds the schemes.
 pub(super) fn register<H: WindowHost>(
@@ -30,9 +31,10 @@ pub(super) fn register<H: WindowHost>(
     let runtime = runtime.clone();
     builder
         .register_asynchronous_uri_scheme_protocol(serve::VIEW_SCHEME, move |context, request, responder| {
-            let served = match serve::view_label(&request) {
-                Ok(label) if context.webview_label() == MAIN => {
-                    view_host.view_document(label).unwrap_or_else(|| Served::nothing(StatusCode::NOT_FOUND))
+            let served = match serve::view_address(&request) {
+                Ok((label, path)) if context.webview_label() == MAIN => {
+                    let served = view_host.view_document(label, path);
+                    served.unwrap_or_else(|| Served::nothing(StatusCode::NOT_FOUND))
                 }
                 Ok(_) => Served::nothing(StatusCode::NOT_FOUND),
                 Err(status) => Served::nothing(status),

@@ -11,14 +11,19 @@ use std::{
 use anyhow::Context as _;
 use tauri::{
     App, AppHandle, Manager as _, Url, WebviewWindowBuilder, WindowEvent,
-    webview::{NewWindowResponse, PermissionResponse},
+    webview::{NewWindowResponse, PermissionKind, PermissionResponse},
 };
 
-use super::SHUT_DOWN_LIMIT;
+use usher_host::app_view::resource::Permissions;
+
+use super::{SHUT_DOWN_LIMIT, schemes::PAGE_ORIGIN};
 use crate::api::{WindowHost, serve};
 
 /// The label of the window, which the capability names.
 pub(super) const MAIN: &str = "main";
+
+/// What runs first in the frame of every View, and does nothing elsewhere.
+const VIEW_SCRIPT: &str = include_str!("view_script.js");
 
 /// How far the end has come. It may be asked for by the window, by a signal and by the system, and happens once.
 #[derive(Debug, Default)]
@@ -48,13 +53,35 @@ pub(super) fn open<H: WindowHost>(
         .proxy_url(Url::parse(&format!("http://{proxy}"))?)
         .on_navigation({
             let host = Arc::clone(host);
-            move |url| is_own(url) || host.is_navigation_allowed(url.as_str())
+            move |url| {
+                is_own(url) || is_open_view(url, host.as_ref()) || host.is_navigation_allowed(url.as_str())
+            }
+        })
+        // A navigation does not say which frame goes. The sandbox keeps a View from leading the page away; if one ever did, the page
+        // comes back at once.
+        .on_page_load(|window, payload| {
+            if !is_page(payload.url()) {
+                tracing::warn!("the window was led away from its page");
+                let page = Url::parse(PAGE_ORIGIN).map_err(anyhow::Error::from);
+                if let Err(error) = page.and_then(|it| Ok(window.navigate(it)?)) {
+                    tracing::warn!(%error, "the page could not be loaded again");
+                }
+            }
         })
         .on_new_window(|_, _| NewWindowResponse::Deny)
         // Files are written by Rust, to the user's folder for downloads and under a name that is not taken.
         .on_download(|_, _| false)
-        .on_permission_request(|_, _| PermissionResponse::Deny)
+        .on_permission_request({
+            let host = Arc::clone(host);
+            move |_, kind| match is_granted(kind, host.granted_features()) {
+                true => PermissionResponse::Allow,
+                false => PermissionResponse::Deny,
+            }
+        })
+        .initialization_script_for_all_frames(VIEW_SCRIPT)
         .build()?;
+    #[cfg(target_os = "linux")]
+    super::watch::begin(&window, host)?;
     window.on_window_event({
         let (app, host, ending) = (app.handle().clone(), Arc::clone(host), Arc::clone(ending));
         move |event| {
@@ -67,6 +94,18 @@ pub(super) fn open<H: WindowHost>(
         }
     });
     Ok(())
+}
+
+/// Whether a live View was granted what the web view asks for. For whom it asks is not said: a frame that was not granted a feature cannot
+/// ask, by its `allow` attribute and its policy.
+fn is_granted(kind: PermissionKind, granted: Permissions) -> bool {
+    match kind {
+        PermissionKind::Camera => granted.camera,
+        PermissionKind::Microphone => granted.microphone,
+        PermissionKind::Geolocation => granted.geolocation,
+        // The list of kinds is open, and no View is ever granted another.
+        _ => false,
+    }
 }
 
 /// Hides the window at once, ends the host within its time, and then the process.
@@ -115,20 +154,33 @@ async fn signal() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// The addresses of the application itself: its page, and the origins of Views. Frames that the page makes itself start empty.
-/// The isolation frame is let through by Tauri before this is asked.
-fn is_own(url: &Url) -> bool {
+/// The window's own page. A frame that the page makes itself starts empty, and so does a window.
+fn is_page(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     match url.scheme() {
         "tauri" => host == "localhost",
-        serve::VIEW_SCHEME => host.ends_with(".localhost"),
-        "about" => matches!(url.path(), "blank" | "srcdoc"),
+        "about" => url.path() == "blank",
         // On Windows a scheme is written as a host.
-        "http" | "https" if cfg!(windows) => {
-            host == "tauri.localhost" || (host.starts_with("mcpview.") && host.ends_with(".view.localhost"))
-        }
+        "http" | "https" if cfg!(windows) => host == "tauri.localhost",
         _ => false,
     }
+}
+
+/// The addresses of the application itself. The isolation frame is let through by Tauri before this is asked.
+fn is_own(url: &Url) -> bool {
+    is_page(url) || (url.scheme() == "about" && url.path() == "srcdoc")
+}
+
+/// The address of a View that is open now: those of Views that are gone, and of none, are nobody's.
+fn is_open_view<H: WindowHost>(url: &Url, host: &H) -> bool {
+    let is_scheme = match url.scheme() {
+        serve::VIEW_SCHEME => true,
+        "http" | "https" if cfg!(windows) => {
+            url.host_str().is_some_and(|it| it.starts_with("mcpview.") && it.ends_with(".view.localhost"))
+        }
+        _ => false,
+    };
+    is_scheme && url.host_str().is_some_and(|it| host.is_view_open(it))
 }
 
 #[cfg(test)]
@@ -136,9 +188,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_feature_is_there_that_a_view_was_granted() {
+        let camera = Permissions { camera: true, ..Permissions::default() };
+        assert!(is_granted(PermissionKind::Camera, camera));
+        assert!(!is_granted(PermissionKind::Microphone, camera));
+        assert!(!is_granted(PermissionKind::Camera, Permissions::default()));
+        for kind in
+            [PermissionKind::Notifications, PermissionKind::ClipboardRead, PermissionKind::DisplayCapture]
+        {
+            assert!(!is_granted(kind, Permissions::ALL), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn only_addresses_of_the_application_are_its_own() {
         let own = |text: &str| is_own(&Url::parse(text).unwrap());
-        for url in ["tauri://localhost/", "mcpview://a1.localhost/", "about:blank", "about:srcdoc"] {
+        for url in ["tauri://localhost/", "about:blank", "about:srcdoc"] {
             assert!(own(url), "{url}");
         }
         for url in [
@@ -146,7 +211,8 @@ mod tests {
             "http://localhost:1420/",
             "http://127.0.0.1/",
             "tauri://other/",
-            "mcpview://a1.example/",
+            // Whether a View is open, the host knows.
+            "mcpview://a1.localhost/",
             "usher-media://localhost/h/0",
             "ipc://localhost/rpc",
             "file:///etc/passwd",
@@ -156,5 +222,6 @@ mod tests {
         ] {
             assert!(!own(url), "{url}");
         }
+        assert!(!is_page(&Url::parse("about:srcdoc").unwrap()), "a page is never a frame's text");
     }
 }

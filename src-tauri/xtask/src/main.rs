@@ -29,9 +29,9 @@ cargo xtask <command>
   run [--yes] [--terminal]
       Installs what is missing, builds Usher and opens its window. Without a display, or with
       --terminal, plays the demo conversation in the terminal.
-  test [--yes] [--with-peers] [--only headless|ui|window|peers]
+  test [--yes] [--with-peers] [--only headless|ui|window|peers|apps]
       Installs what the tests need and runs them layer by layer. --with-peers adds servers from
-      npm and a real language model.
+      npm, a real language model, and the official App servers in the window.
   conformance [--yes]
       Installs the official conformance suite and runs it against Usher's own connection and server.
   bench [--yes]

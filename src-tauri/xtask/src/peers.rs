@@ -1,4 +1,4 @@
-//! Servers and a language model that nobody here wrote, for the tests `peers::`. All of it goes below `target/peers`.
+//! Servers and a language model that nobody here wrote, for the tests `peers::` and `apps::`. All of it goes below `target/peers`.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use crate::{
     packages,
     process::{confirm, program, run, say},
-    target,
+    root, target,
 };
 
 /// Servers, from npm.
@@ -49,9 +49,60 @@ pub(crate) fn ensure(yes: bool) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
+/// Installs the App servers that `tests/apps/package.json` pins, and gives the folder of [`ensure`]: they are in `apps/node_modules`.
+///
+/// # Errors
+/// When the answer is no, or the installation fails.
+pub(crate) fn ensure_apps(yes: bool) -> anyhow::Result<PathBuf> {
+    let folder = target().join("peers");
+    install_pinned(
+        &folder.join("apps"),
+        "tests/apps/package.json",
+        "The official App servers in four generations are missing (about 600 MB in target/peers/apps).",
+        // What is optional is compiled code for drawing on the server's side, which none of them needs here.
+        &["--omit=optional"],
+        yes,
+    )?;
+    Ok(folder)
+}
+
+/// Installs what a `package.json` of the project pins, without install scripts, unless that very file was installed before.
+///
+/// # Errors
+/// When the answer is no, or the installation fails.
+pub(crate) fn install_pinned(
+    folder: &Path,
+    pins: &str,
+    missing: &str,
+    options: &[&str],
+    yes: bool,
+) -> anyhow::Result<()> {
+    let pins = fs::read_to_string(root().join(pins))?;
+    let mark = folder.join("installed");
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
+        return Ok(());
+    }
+    say(missing);
+    confirm("Install them from npm?", yes)?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("package.json"), &pins)?;
+    let mut npm = npm();
+    npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
+        .args(options)
+        .arg("--prefix")
+        .arg(folder);
+    run(&mut npm)?;
+    fs::write(mark, pins)?;
+    Ok(())
+}
+
+fn npm() -> std::process::Command {
+    program(if cfg!(windows) { "npm.cmd" } else { "npm" })
+}
+
 fn install_servers(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    let mut npm = program(if cfg!(windows) { "npm.cmd" } else { "npm" });
+    let mut npm = npm();
     npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
         .arg(folder)
         .args(SERVERS);

@@ -21,13 +21,14 @@ const DRIVER: &str = "2.1.0";
 pub(crate) fn run(options: &mut Options) -> anyhow::Result<bool> {
     let yes = options.yes();
     let layers: &[&str] = match options.value("--only") {
-        None if options.has("--with-peers") => &["headless", "ui", "window", "peers"],
+        None if options.has("--with-peers") => &["headless", "ui", "window", "peers", "apps"],
         None => &["headless", "ui", "window"],
         Some("headless") => &["headless"],
         Some("ui") => &["ui"],
         Some("window") => &["window"],
         Some("peers") => &["peers"],
-        Some(other) => bail!("there is no layer {other}; there are headless, ui, window and peers"),
+        Some("apps") => &["apps"],
+        Some(other) => bail!("there is no layer {other}; there are headless, ui, window, peers and apps"),
     };
     let mut results = Vec::new();
     for layer in layers {
@@ -36,7 +37,8 @@ pub(crate) fn run(options: &mut Options) -> anyhow::Result<bool> {
             "headless" => layer_of("headless", |layer| headless(layer, yes)),
             "ui" => layer_of("UI", |layer| page(layer, yes)),
             "window" => layer_of("window", |layer| window(layer, yes)),
-            _ => layer_of("peers", |layer| with_peers(layer, yes)),
+            "peers" => layer_of("peers", |layer| with_peers(layer, yes)),
+            _ => layer_of("apps", |layer| apps(layer, yes)),
         });
     }
     let (text, passed) = summary::report(results);
@@ -82,7 +84,18 @@ fn headless(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     clippy.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]);
     layer.check("cargo clippy", run_within(&mut clippy, limit));
     let mut tests = cargo();
-    tests.args(["test", "--workspace", "--no-fail-fast", "--", "--skip", "window::", "--skip", "peers::"]);
+    tests.args([
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--",
+        "--skip",
+        "window::",
+        "--skip",
+        "peers::",
+        "--skip",
+        "apps::",
+    ]);
     cargo_tests(layer, limit, &mut tests)?;
     // The tests wrote the TypeScript of the window's contract anew: what is committed must be that.
     let mut drift = program("git");
@@ -102,22 +115,39 @@ fn page(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
 
 fn window(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     ensure_window_tools(yes)?;
+    let test_build = desktop::build_for_tests(yes)?;
     let binary = desktop::build(yes)?;
     let limit = limit("window", 60);
-    // The code that knows the window is compiled only with it, so its lints and unit tests run here.
-    let with_window = ["--package", "usher", "--lib", "--features", "desktop", "--target-dir"];
-    let folder = desktop::folder();
-    let mut clippy = cargo();
-    clippy.args(["clippy", "--quiet"]).args(with_window).arg(&folder).args(["--", "--deny", "warnings"]);
+    // The code that knows the window is compiled only with it, so its lints and unit tests run here. The test build has all of the
+    // product and one file more.
+    let mut clippy = desktop::for_tests("clippy");
+    clippy.args(["--lib", "--quiet", "--", "--deny", "warnings"]);
     layer.check("cargo clippy (desktop)", run_within(&mut clippy, limit));
     let mut tests = cargo();
-    cargo_tests(layer, limit, tests.arg("test").args(with_window).arg(&folder).arg("desktop::"))?;
-    cargo_tests(layer, limit, asked_for("window::").env("USHER_DESKTOP_BIN", binary))
+    tests.args(["test", "--package", "usher", "--lib", "--features", "desktop", "--target-dir"]);
+    cargo_tests(layer, limit, tests.arg(desktop::folder()).arg("desktop::"))?;
+    let mut driven = asked_for("window::");
+    driven.env("USHER_DESKTOP_BIN", binary).env("USHER_TEST_BUILD", test_build);
+    cargo_tests(layer, limit, &mut driven)
 }
 
 fn with_peers(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
     let folder = peers::ensure(yes)?;
     cargo_tests(layer, limit("peers", 60), asked_for("peers::").env("USHER_PEERS_DIR", folder))
+}
+
+/// The window, with servers that are cut off from every network.
+fn apps(layer: &mut Layer, yes: bool) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        answers("unshare", &["--net", "--map-root-user", "--", "true"]).is_some(),
+        "the App servers run without a network, for which Linux and unshare are needed"
+    );
+    ensure_window_tools(yes)?;
+    let binary = desktop::build(yes)?;
+    let folder = peers::ensure_apps(yes)?;
+    let mut tests = asked_for("apps::");
+    tests.env("USHER_DESKTOP_BIN", binary).env("USHER_PEERS_DIR", folder);
+    cargo_tests(layer, limit("apps", 30), &mut tests)
 }
 
 /// The integration tests that run only when asked for, one at a time because each takes a window or a model. They are built as the

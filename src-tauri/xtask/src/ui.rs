@@ -47,8 +47,20 @@ pub(crate) fn ensure_modules(yes: bool) -> anyhow::Result<()> {
 /// # Errors
 /// When the build fails.
 pub(crate) fn build() -> anyhow::Result<()> {
+    build_into(&root().join("ui/dist"), &[])
+}
+
+/// Builds the page that can be driven as a host under test (`ui/src/host-test.ts`) into a folder of its own.
+///
+/// # Errors
+/// When the build fails.
+pub(crate) fn build_for_tests(folder: &Path) -> anyhow::Result<()> {
+    build_into(folder, &["--mode", "host-test"])
+}
+
+fn build_into(folder: &Path, options: &[&str]) -> anyhow::Result<()> {
     let ui = root().join("ui");
-    let built = fs::metadata(ui.join("dist/index.html")).and_then(|data| data.modified()).ok();
+    let built = fs::metadata(folder.join("index.html")).and_then(|data| data.modified()).ok();
     let sources = [
         "src",
         "public",
@@ -65,7 +77,7 @@ pub(crate) fn build() -> anyhow::Result<()> {
     if built.is_some_and(|built| built > newest) {
         return Ok(());
     }
-    run(npm().args(["run", "build"]))
+    run(npm().args(["run", "build", "--", "--outDir"]).arg(folder).args(options))
 }
 
 /// When the file, or the youngest file below the folder, was changed. A path that is not there never was.

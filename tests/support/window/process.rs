@@ -4,6 +4,7 @@ use std::{
     fs,
     net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::process::CommandExt as _,
+    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -68,6 +69,22 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The memory of everything that was started, in bytes: what is shared by several is counted once, by shares.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub(super) fn memory(&self) -> anyhow::Result<u64> {
+        let mut kilobytes = 0;
+        for member in members(self.group).context("/proc cannot be read")? {
+            // One that has ended since has none.
+            let sums = fs::read_to_string(member.folder.join("smaps_rollup")).unwrap_or_default();
+            let share = sums.lines().find_map(|it| it.strip_prefix("Pss:")?.trim().strip_suffix(" kB"));
+            kilobytes += share.map_or(Ok(0), str::parse::<u64>)?;
+        }
+        anyhow::ensure!(kilobytes > 0, "the system does not say how much memory there is in use");
+        Ok(kilobytes * 1024)
+    }
+
     /// Where the session is.
     pub(super) fn address(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -92,14 +109,26 @@ impl Drop for Driver {
 
 /// Whether a process of the group still runs. A dead one that nobody waited for would still take a signal, so its state is read.
 fn is_alive(group: Pid) -> bool {
-    let Ok(processes) = fs::read_dir("/proc") else { return true };
-    processes.filter_map(Result::ok).any(|entry| {
-        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+    members(group).is_none_or(|all| all.iter().any(|it| it.state != "Z"))
+}
+
+/// A process of a group.
+struct Member {
+    folder: PathBuf,
+    state: String,
+}
+
+/// The processes of a group; none when the system does not say.
+fn members(group: Pid) -> Option<Vec<Member>> {
+    let processes = fs::read_dir("/proc").ok()?;
+    let member = |folder: PathBuf| {
+        let stat = fs::read_to_string(folder.join("stat")).unwrap_or_default();
         // After the name, which may hold anything, stand the state, the parent and the group.
         let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        let state = fields.next();
-        fields.nth(1).is_some_and(|number| number == group.to_string()) && state != Some("Z")
-    })
+        let state = fields.next()?.to_owned();
+        (fields.nth(1)? == group.to_string()).then_some(Member { folder, state })
+    };
+    Some(processes.filter_map(Result::ok).filter_map(|it| member(it.path())).collect())
 }
 
 /// Two ports that nobody had a moment ago. Both are held until both are known, so that they differ.

@@ -2,8 +2,9 @@
 import type { FieldView } from "./FieldView";
 import type { SampleAnswerView } from "./SampleAnswerView";
 import type { SampleRequestView } from "./SampleRequestView";
+import type { WishView } from "./WishView";
 
 /**
  * What is asked. The texts are the server's own.
  */
-export type AskedView = { "kind": "form", message: string, fields: Array<FieldView>, } | { "kind": "url", message: string, url: string, host: string, } | { "kind": "sample", request: SampleRequestView, } | { "kind": "sample_answer", answer: SampleAnswerView, };
+export type AskedView = { "kind": "form", message: string, fields: Array<FieldView>, } | { "kind": "url", message: string, url: string, host: string, } | { "kind": "sample", request: SampleRequestView, } | { "kind": "sample_answer", answer: SampleAnswerView, } | { "kind": "view_access", wishes: Array<WishView>, };

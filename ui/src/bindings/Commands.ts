@@ -31,6 +31,7 @@ import type { PayloadText } from "./PayloadText";
 import type { PromptListView } from "./PromptListView";
 import type { ProviderTest } from "./ProviderTest";
 import type { QuestionAction } from "./QuestionAction";
+import type { RefusedTarget } from "./RefusedTarget";
 import type { ResourceListView } from "./ResourceListView";
 import type { SavedFile } from "./SavedFile";
 import type { SearchHitView } from "./SearchHitView";
@@ -42,8 +43,10 @@ import type { Settings } from "./Settings";
 import type { SortBy } from "./SortBy";
 import type { TableWindow } from "./TableWindow";
 import type { ViewAnswer } from "./ViewAnswer";
+import type { ViewAnswers } from "./ViewAnswers";
 import type { ViewLaunch } from "./ViewLaunch";
 import type { WireLine } from "./WireLine";
+import type { WishView } from "./WishView";
 
 export interface Commands {
   search: { payload: { query: string; }; answer: Array<SearchHitView> };
@@ -121,6 +124,10 @@ export interface Commands {
   view_request: { payload: { view_id: string; request_id: number; method: string; params_json: string; }; answer: ViewAnswer };
   cancel_view_request: { payload: { view_id: string; request_id: number; }; answer: null };
   close_view: { payload: { view_id: string; }; answer: null };
+  view_answers: { payload: { server_id: string; }; answer: ViewAnswers };
+  set_view_access: { payload: { server_id: string; wishes: Array<WishView>; allowed: boolean; }; answer: null };
+  forget_view_answers: { payload: { server_id: string; }; answer: null };
+  refused_targets: { payload: { }; answer: Array<RefusedTarget> };
   bench_start: { payload: { }; answer: BenchStart | null };
   bench_tools: { payload: { server_id: string; }; answer: Array<BenchTool> };
   open_bench: { payload: { conversation_id: string; server_id: string; form: BenchForm; }; answer: ViewLaunch };

@@ -8,7 +8,11 @@ import type { UsageView } from "./UsageView";
 /**
  * What an entry is.
  */
-export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant", text: string, state: AnswerState, model: string, usage: UsageView | null, } | { "kind": "tool_call", call: ToolCallView, } | { "kind": "door", text: string, chip: AudienceChip | null, bytes: number, } | { "kind": "brought", 
+export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant", text: string, state: AnswerState, model: string, usage: UsageView | null, } | { "kind": "tool_call", call: ToolCallView, } | { "kind": "door", text: string, 
+/**
+ * What a View said or keeps, as the model reads it; none for an output, which stands with its call.
+ */
+words: string | null, chip: AudienceChip | null, bytes: number, } | { "kind": "brought", 
 /**
  * Whether it is a prompt.
  */

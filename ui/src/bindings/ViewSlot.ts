@@ -9,7 +9,7 @@ export type ViewSlot = { resource_uri: string,
  */
 can_open: boolean, 
 /**
- * Why not, for people.
+ * Why not, for people; or, of a View that can be opened, why it was ended and waits for the user.
  */
 why_not: string | null, 
 /**

@@ -3,6 +3,8 @@ import type { BodySpan } from "../bindings/BodySpan";
 import type { ConversationView } from "../bindings/ConversationView";
 import type { FetchedView } from "../bindings/FetchedView";
 import type { SelectionPreview } from "../bindings/SelectionPreview";
+import type { ViewAnswers } from "../bindings/ViewAnswers";
+import type { WishView } from "../bindings/WishView";
 import type { ServerTrustView } from "../bindings/ServerTrustView";
 import type { ServerView } from "../bindings/ServerView";
 import type { Settings } from "../bindings/Settings";
@@ -101,6 +103,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     }));
 
   const trust = new Map<string, ServerTrustView>();
+  const answers = new Map<string, ViewAnswers>();
   const fetched = new Map<string, FetchedView>();
   const shelve = (view: FetchedView): FetchedView => {
     fetched.set(view.fetched_id, view);
@@ -203,6 +206,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
       turns.addItem(conversation_id, {
         kind: "door",
         text: "You showed the model the table of search_customers.",
+        words: null,
         chip: { audience: "user", format: "structured", color: "user" },
         bytes: 6100,
       });
@@ -369,6 +373,20 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
     cancel_view_request: () => null,
     close_view: () => null,
+    view_answers: ({ server_id }) => answers.get(server_id) ?? { allowed: [], refused: [] },
+    set_view_access({ server_id, wishes, allowed }) {
+      const before = answers.get(server_id) ?? { allowed: [], refused: [] };
+      const others = (all: WishView[]) => all.filter((it) => !wishes.some((one) => one.kind === it.kind && one.what === it.what));
+      const kept = { allowed: others(before.allowed), refused: others(before.refused) };
+      kept[allowed ? "allowed" : "refused"].push(...wishes);
+      answers.set(server_id, kept);
+      return null;
+    },
+    forget_view_answers({ server_id }) {
+      answers.delete(server_id);
+      return null;
+    },
+    refused_targets: () => [],
     ...demoBench(world),
   };
 

@@ -146,6 +146,21 @@ describe("what belongs to a conversation", () => {
     expect(state.open.c1?.ledger.map((r) => r.seq)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  it("puts a row in the place of calls that are folded", () => {
+    const rows = searchLedger(searchCall(7), 1, NOW);
+    const [first, second] = rows;
+    if (first === undefined || second === undefined) throw new Error("too few rows");
+    const mine = { ...first, seq: 1, call_id: "old" };
+    const other = { ...second, seq: 2, call_id: "kept" };
+    const more = { ...second, seq: 3, call_id: "old" };
+    const line = (text: string) => ({ ...first, seq: 1, call_id: null, text });
+    const folded = (text: string): UiEvent => ({ type: "ledger_folded", conversation_id: "c1", call_ids: ["old"], rows: [line(text)] });
+    const append: UiEvent = { type: "ledger_appended", conversation_id: "c1", rows: [mine, other, more] };
+    const once = [append, folded("64 times")].reduce(reduce, start());
+    expect(once.open.c1?.ledger).toEqual([line("64 times"), other]);
+    expect(reduce(once, folded("128 times")).open.c1?.ledger).toEqual([line("128 times"), other]);
+  });
+
   it("follows its summary in the list and when open", () => {
     const state = start();
     const summary = { ...state.conversations[2]!, title: "Renamed", updated_ms: NOW + 1 };

@@ -11,6 +11,7 @@ import type { Settings } from "../bindings/Settings";
 import type { Snapshot } from "../bindings/Snapshot";
 import type { UiBatch } from "../bindings/UiBatch";
 import type { UiEvent } from "../bindings/UiEvent";
+import type { WishStateView } from "../bindings/WishStateView";
 
 /** Lines kept of one script's run; a script that prints without end must not fill the window. */
 export const SCRIPT_LINES_KEPT = 2000;
@@ -30,12 +31,21 @@ export interface AppState {
   readonly notices: readonly NoticeView[];
   /** What servers ask, oldest first. */
   readonly questions: readonly QuestionView[];
+  /** What open Views may have that changed since they were opened, by View. */
+  readonly access: Readonly<Record<string, AccessNews>>;
   /** What servers say of their prompts and resources, by server. */
   readonly news: Readonly<Record<string, ServerNews>>;
   /** The conversations that were opened, whole, by id. */
   readonly open: Readonly<Record<string, ConversationView>>;
   /** What scripts wrote, by run. */
   readonly scripts: Readonly<Record<string, readonly ScriptLine[]>>;
+}
+
+/** What an open View may have now. */
+export interface AccessNews {
+  readonly wishes: readonly WishStateView[];
+  /** The user has just allowed what this View asked for; it is to start again with it. */
+  readonly startsAgain: boolean;
 }
 
 /** How often a server said that something of it changed since the window opened. */
@@ -62,6 +72,7 @@ export function fromSnapshot(snapshot: Snapshot): AppState {
     settings: snapshot.settings,
     notices: snapshot.notices,
     questions: snapshot.questions,
+    access: {},
     news: {},
     open: {},
     scripts: {},
@@ -119,6 +130,11 @@ export function reduce(state: AppState, event: UiEvent): AppState {
         ...c,
         ledger: appendRows(c.ledger, event.rows),
       }));
+    case "ledger_folded":
+      return inConversation(state, event.conversation_id, (c) => ({
+        ...c,
+        ledger: foldRows(c.ledger, event.call_ids, event.rows),
+      }));
     case "exchange_changed":
       return inConversation(state, event.conversation_id, (c) => ({
         ...c,
@@ -147,6 +163,8 @@ export function reduce(state: AppState, event: UiEvent): AppState {
       return { ...state, notices: replaceOrAppend(state.notices, event.notice) };
     case "notice_cleared":
       return { ...state, notices: state.notices.filter((n) => n.id !== event.notice_id) };
+    case "view_access_changed":
+      return { ...state, access: { ...state.access, [event.view_id]: { wishes: event.wishes, startsAgain: event.starts_again } } };
     case "view_message":
       // A message for a View is handed to its frame by the store; it is no state.
       return state;
@@ -222,4 +240,12 @@ function appendRows(ledger: LedgerRow[], rows: readonly LedgerRow[]): LedgerRow[
   const last = ledger.at(-1)?.seq ?? -1;
   const fresh = rows.filter((row) => row.seq > last);
   return fresh.length === 0 ? ledger : [...ledger, ...fresh];
+}
+
+/** Takes the rows of folded calls away and puts in the rows that stand for them. */
+function foldRows(ledger: LedgerRow[], callIds: readonly string[], rows: readonly LedgerRow[]): LedgerRow[] {
+  const gone = new Set(callIds);
+  const replaced = new Set(rows.map((row) => row.seq));
+  const left = ledger.filter((row) => !replaced.has(row.seq) && (row.call_id === null || !gone.has(row.call_id)));
+  return [...left, ...rows].sort((a, b) => a.seq - b.seq);
 }

@@ -78,10 +78,12 @@ export class Store {
     this.#platform = platform;
   }
 
-  /** Subscribes and opens the newest conversation of the window; there is always one. */
-  async start(): Promise<void> {
+  /** Subscribes and opens a conversation, the newest of the window if it is not there; there is always one. */
+  async start(first: string | null = null): Promise<void> {
     await this.#subscribe(null);
-    if (this.conversationId === null && this.state !== null) await this.#openNewest();
+    if (this.conversationId !== null || this.state === null) return;
+    if (first !== null && this.state.conversations.some((one) => one.id === first)) await this.openConversation(first);
+    else await this.#openNewest();
   }
 
   /** Asks the host; a refusal is thrown as an `ApiError`. */
@@ -186,6 +188,10 @@ export class Store {
       await this.rpc("close_view", { view_id: viewId });
     } finally {
       this.#unheard.delete(viewId);
+      if (this.state !== null && viewId in this.state.access) {
+        const { [viewId]: _gone, ...access } = this.state.access;
+        this.state = { ...this.state, access };
+      }
     }
   }
 
@@ -218,8 +224,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      const news = this.state?.news ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, news, open: kept };
+      const { news = {}, access = {} } = this.state ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, access, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;

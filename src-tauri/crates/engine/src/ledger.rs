@@ -175,6 +175,17 @@ pub enum LedgerEntry {
         /// An estimate of its tokens.
         tokens: u64,
     },
+    /// Calls that Views made and that are not kept one by one any more.
+    ViewCalls {
+        /// `server / tool`.
+        tool: String,
+        /// How many.
+        calls: u64,
+        /// How many of them came to no result.
+        failed: u64,
+        /// The size of what they brought, in bytes.
+        bytes: u64,
+    },
     /// What the model wrote for a server went to it, with the user's consent.
     ServerAnswered {
         /// The server's name.
@@ -322,6 +333,20 @@ impl LedgerEntry {
                     format!("{server} asked the model, allowed by you; outside the conversation"),
                 )
             },
+            Self::ViewCalls { tool, calls, failed, bytes } => {
+                let failed = match failed {
+                    0 => String::new(),
+                    failed => format!(", {failed} of them without a result"),
+                };
+                Line {
+                    detail: size(*bytes),
+                    audience: Some(Audience::ui()),
+                    reasons: vec![
+                        "the newest calls of Views are kept whole; of older ones, this line".to_owned(),
+                    ],
+                    ..plain(Kind::Note, format!("{tool} was called {calls} times by Views before{failed}"))
+                }
+            }
             Self::ServerAnswered { server, bytes } => Line {
                 detail: size(*bytes),
                 ..plain(Kind::Door, format!("what the model wrote for {server} went to it, allowed by you"))

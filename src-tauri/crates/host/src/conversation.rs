@@ -10,6 +10,7 @@ mod doors;
 mod event;
 mod exchange;
 mod fetched;
+mod folding;
 mod history;
 mod live;
 mod models;
@@ -54,7 +55,7 @@ pub use servers::{
 pub use surroundings::{Open, Surroundings};
 pub use trust::ServerTrust;
 pub use turn::Preview;
-pub use views::{Launch, Outcome as ViewOutcome, ViewReply};
+pub use views::{Launch, Outcome as ViewOutcome, PageLoss, Tunnel, ViewAccess, ViewReply, WishState};
 
 use std::{
     collections::BTreeMap,
@@ -188,6 +189,7 @@ struct Inner {
     /// How often the server of a call asked the model during it.
     samples: Mutex<BTreeMap<String, u32>>,
     trust: Mutex<trust::Trust>,
+    access: views::grants::Access,
     fetched: Mutex<FetchedShelf>,
     subscriptions: Mutex<Subscriptions>,
     watches: Mutex<bench::Watches>,
@@ -237,6 +239,7 @@ impl Host {
             questions: Mutex::default(),
             samples: Mutex::default(),
             trust: Mutex::new(trust::load(&store).await?),
+            access: views::grants::load(&store).await?,
             fetched: Mutex::default(),
             subscriptions: Mutex::default(),
             watches: Mutex::default(),
@@ -308,6 +311,7 @@ impl Host {
         for conversation in &live {
             conversation.stop();
         }
+        self.close_views();
         self.stop_scripts();
         self.end_servers().await;
         for conversation in &live {

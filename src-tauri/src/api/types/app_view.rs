@@ -3,6 +3,8 @@
 use serde::Serialize;
 use ts_rs::TS;
 
+use super::{RejectedView, WishStateView};
+
 /// A View that belongs to a call.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(export)]
@@ -10,7 +12,7 @@ pub struct ViewSlot {
     pub resource_uri: String,
     /// Whether it can be opened now (its HTML and input are there).
     pub can_open: bool,
-    /// Why not, for people.
+    /// Why not, for people; or, of a View that can be opened, why it was ended and waits for the user.
     pub why_not: Option<String>,
     /// Whether the call is of an earlier run of the application, so that it opens only when the user asks.
     pub from_history: bool,
@@ -40,6 +42,10 @@ pub struct ViewLaunch {
     pub cancelled: Option<String>,
     /// What was granted, as `hostCapabilities.sandbox`.
     pub sandbox_capabilities_json: String,
+    /// What the View wishes for beyond its own page, and how each wish stands.
+    pub wishes: Vec<WishStateView>,
+    /// The domains that it declares and that are never granted.
+    pub rejected: Vec<RejectedView>,
     pub server_name: String,
 }
 

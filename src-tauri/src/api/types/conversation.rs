@@ -109,6 +109,8 @@ pub enum ItemKind {
     /// The user showed an output to the model, a View sent a message: a recorded door (rule H25).
     Door {
         text: String,
+        /// What a View said or keeps, as the model reads it; none for an output, which stands with its call.
+        words: Option<String>,
         chip: Option<AudienceChip>,
         #[ts(type = "number")]
         bytes: u64,

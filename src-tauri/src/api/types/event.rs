@@ -5,7 +5,7 @@ use ts_rs::TS;
 
 use super::{
     ConversationSummary, ExchangeView, Item, LedgerRow, ModelView, QuestionView, ScriptLine, ServerView,
-    Settings, TurnView,
+    Settings, TurnView, WishStateView,
 };
 
 /// Everything the window needs to draw its first frame.
@@ -70,6 +70,8 @@ pub enum UiEvent {
     TurnChanged { conversation_id: String, turn: TurnView },
     /// New ledger rows, in order.
     LedgerAppended { conversation_id: String, rows: Vec<LedgerRow> },
+    /// Rows stand for calls whose own rows are gone; each is new or replaces the one with its number.
+    LedgerFolded { conversation_id: String, call_ids: Vec<String>, rows: Vec<LedgerRow> },
     /// A request body was recorded, or its outcome is known now.
     ExchangeChanged { conversation_id: String, exchange: ExchangeView },
     /// A script wrote something or ended.
@@ -94,6 +96,8 @@ pub enum UiEvent {
     NoticeCleared { notice_id: String },
     /// The host asks a live View to show something, such as a fresh result.
     ViewMessage { view_id: String, message_json: String },
+    /// What a live View may have is other now. `starts_again` says that the user has just allowed what this View asked for.
+    ViewAccessChanged { view_id: String, wishes: Vec<WishStateView>, starts_again: bool },
 }
 
 /// Something to tell the user.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::WishView;
+
 /// A question of a server that waits for an answer.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(export)]
@@ -26,6 +28,8 @@ pub enum AskedView {
     Sample { request: SampleRequestView },
     /// Whether the server may have what the model wrote.
     SampleAnswer { answer: SampleAnswerView },
+    /// Whether the server's Views may have something beyond their own pages: every domain in full, and every feature.
+    ViewAccess { wishes: Vec<WishView> },
 }
 
 /// What a server wants to send to the model, whole and in order.

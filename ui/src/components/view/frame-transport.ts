@@ -4,6 +4,7 @@
  */
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import type { MessageSource } from "../../platform/messages";
+import { readBlocked } from "./blocked";
 import type { BridgeLog } from "./bridge-log";
 import { measure, MESSAGE_CAP, MessageFilter, type Refusal } from "./message-filter";
 
@@ -40,6 +41,10 @@ export class FrameTransport implements Transport {
     now: () => number,
     /** The View begins its handshake with this answer, perhaps not for the first time. */
     private readonly onhandshake: () => void,
+    /** A script in the frame says that the View's policy stopped a request. Untrusted, as everything of the frame. */
+    private readonly onblocked: (directive: string, uri: string) => void,
+    /** The View does nothing but flood. It is not heard any more. */
+    private readonly onflood: () => void,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
   }
@@ -71,7 +76,17 @@ export class FrameTransport implements Transport {
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
+      if (this.filter.isFlooded) {
+        this.page.removeEventListener("message", this.listen);
+        this.onflood();
+        return;
+      }
       this.refuse(event.data, verdict.why);
+      return;
+    }
+    const blocked = readBlocked(event.data);
+    if (blocked !== null) {
+      this.onblocked(blocked.directive, blocked.uri);
       return;
     }
     let message: JSONRPCMessage;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BURST, measure, MESSAGE_CAP, MessageFilter, PER_SECOND } from "./message-filter";
+import { BURST, measure, MESSAGE_CAP, MessageFilter, PER_SECOND, REFUSED_BURST, REFUSED_PER_SECOND } from "./message-filter";
 
 const frame = { name: "frame" };
 const ORIGIN = "mcpview://abc.localhost";
@@ -54,6 +54,21 @@ describe("MessageFilter", () => {
     pass(1000);
     for (let count = 0; count < PER_SECOND; count += 1) expect(judge({})).toBe("let in");
     expect(judge({})).toBe("too many");
+  });
+
+  it("sees a flood by what it had to refuse, and forgives one that ends", () => {
+    let now = 0;
+    const one = new MessageFilter(frame, ORIGIN, () => now);
+    const send = (count: number): void => {
+      for (let index = 0; index < count; index += 1) one.judge({ source: frame, origin: ORIGIN, data: ping });
+    };
+    send(BURST + REFUSED_BURST);
+    expect(one.isFlooded).toBe(false);
+    now += 1000;
+    send(PER_SECOND + REFUSED_PER_SECOND - 1);
+    expect(one.isFlooded).toBe(false);
+    send(2);
+    expect(one.isFlooded).toBe(true);
   });
 
   it("does not let a stranger spend the frame's share", () => {

@@ -8,6 +8,9 @@ export const MESSAGE_CAP = 4_000_000;
 /** Messages that may come at once, and how many more each second. A View that polls as fast as it can makes thousands. */
 export const BURST = 300;
 export const PER_SECOND = 120;
+/** Refused messages that may come at once, and how many more each second. A View that goes beyond is stopped. */
+export const REFUSED_BURST = 5000;
+export const REFUSED_PER_SECOND = 500;
 /** Deeper values are refused: no message of the protocol is nested so far. */
 const DEPTH_CAP = 64;
 
@@ -28,6 +31,8 @@ export type Verdict = { kind: "let in"; bytes: number } | { kind: "refused"; why
 export class MessageFilter {
   private tokens = BURST;
   private last: number;
+  private refused = 0;
+  private refusedAt: number;
 
   constructor(
     private readonly source: unknown,
@@ -35,17 +40,30 @@ export class MessageFilter {
     private readonly now: () => number,
   ) {
     this.last = now();
+    this.refusedAt = this.last;
+  }
+
+  /** Whether so much was refused that the View does nothing but flood. */
+  get isFlooded(): boolean {
+    return this.refused > REFUSED_BURST;
   }
 
   /** Judges a message. Only this frame's window at exactly its origin is heard; an opaque origin is nobody's. */
   judge(arrival: Arrival): Verdict {
     if (arrival.source !== this.source || this.source === null || this.source === undefined) return { kind: "foreign" };
     if (arrival.origin !== this.origin || arrival.origin === "" || arrival.origin === "null") return { kind: "foreign" };
-    if (!this.spend()) return { kind: "refused", why: "too many", bytes: 0 };
+    if (!this.spend()) return this.refuse("too many", 0);
     const size = measure(arrival.data, MESSAGE_CAP);
-    if (size === "not JSON") return { kind: "refused", why: "not JSON", bytes: 0 };
-    if (size > MESSAGE_CAP) return { kind: "refused", why: "too large", bytes: size };
+    if (size === "not JSON") return this.refuse("not JSON", 0);
+    if (size > MESSAGE_CAP) return this.refuse("too large", size);
     return { kind: "let in", bytes: size };
+  }
+
+  private refuse(why: Refusal, bytes: number): Verdict {
+    const now = this.now();
+    this.refused = Math.max(0, this.refused - ((now - this.refusedAt) / 1000) * REFUSED_PER_SECOND) + 1;
+    this.refusedAt = now;
+    return { kind: "refused", why, bytes };
   }
 
   private spend(): boolean {

@@ -9,14 +9,19 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
+import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Question, Seat } from "./consent";
 import { HeightKeeper } from "./height";
+import { keyboard } from "./keyboard";
 import type { SessionDoors, ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
 const FIRST_HEIGHT = 240;
+/** Why a View is stopped without the user. */
+const FLOOD = "The View was stopped: it sent far more messages than can be heard.";
+const THIEF = "The View was stopped: it took the keyboard again and again while you were writing.";
 
 /** Where a View stands. */
 export type Phase =
@@ -24,7 +29,8 @@ export type Phase =
   | { kind: "opening" }
   | { kind: "live"; launch: ViewLaunch; started: "waiting" | "late" | "yes" }
   | { kind: "stopping"; launch: ViewLaunch }
-  | { kind: "stopped" }
+  /** By the user, or for a reason. */
+  | { kind: "stopped"; why: string | null }
   | { kind: "failed"; what: string; todo: string };
 
 /** What a View's life needs from the outside. */
@@ -76,6 +82,8 @@ export class ViewLife {
   width = $state(0);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
+  /** What the View's policy stopped. */
+  blocked = $state.raw<readonly Blocked[]>([]);
   /** What the View asks the user now. */
   question = $state.raw<Question | null>(null);
   /** The launch alone, which stays the same while the phase goes on. */
@@ -103,8 +111,8 @@ export class ViewLife {
   }
 
   /** Ends the View: it may put its things away for a second, then its frame and its origin are gone. */
-  async stop(then: "stopped" | "closed" = "stopped"): Promise<void> {
-    if (this.phase.kind === "opening") this.phase = { kind: then };
+  async stop(why: string | null = null, then: Phase = { kind: "stopped", why }): Promise<void> {
+    if (this.phase.kind === "opening") this.phase = then;
     if (this.phase.kind !== "live") return;
     const { launch } = this.phase;
     const ending = this.opening;
@@ -114,12 +122,12 @@ export class ViewLife {
       this.phase = { kind: "stopping", launch };
       await ending.session.teardown();
     }
-    this.phase = { kind: then };
+    this.phase = then;
     await this.close(launch);
   }
 
   async reload(): Promise<void> {
-    await this.stop("closed");
+    await this.stop(null, { kind: "closed" });
     await this.open();
   }
 
@@ -166,9 +174,11 @@ export class ViewLife {
         frame.style.colorScheme = this.doors.theme();
         box.append(frame);
         let gone = false;
+        const unguard = keyboard().guard(frame, () => void this.stop(THIEF));
         void this.connect(launch, frame, () => gone);
         return () => {
           gone = true;
+          unguard();
           frame.remove();
         };
       });
@@ -182,6 +192,9 @@ export class ViewLife {
     const log = new BridgeLog(now, () => {
       if (this.opening?.log === log) this.entries = log.list();
     }, doors.keepsValues);
+    const blocked = new BlockedList((all) => {
+      if (this.opening?.log === log) this.blocked = all;
+    });
     const seat = doors.seat((next) => (this.question = next));
     const heights = new HeightKeeper(FIRST_HEIGHT, now);
     const pieces = doors.pieces?.();
@@ -195,7 +208,9 @@ export class ViewLife {
       version: doors.version(),
       oninitialized: () => this.started("yes"),
       onsize: (reported) => (this.height = heights.next(reported)),
+      onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
+      onflood: () => void this.stop(FLOOD),
       ...(pieces === undefined ? {} : { pieces }),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
@@ -207,6 +222,7 @@ export class ViewLife {
     };
     this.opening = { launch, session, frame, log, seat, end };
     this.entries = [];
+    this.blocked = [];
     await session.connect(frame.contentWindow);
     // Only now: a View that is quicker than the bridge would speak to nobody.
     frame.src = launch.url;

@@ -3,6 +3,7 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
+import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
 import { hostContext } from "./host-context";
 import { ViewSession, type SessionDoors } from "./view-session";
@@ -21,6 +22,8 @@ const LAUNCH: ViewLaunch = {
   result_json: '{"content":[],"structuredContent":{"n":1}}',
   cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
+  wishes: [],
+  rejected: [],
   server_name: "Sample",
 };
 
@@ -36,7 +39,9 @@ class ByHand {
     () => undefined,
   );
   initialized = 0;
+  floods = 0;
   heights: Array<number | undefined> = [];
+  readonly blocked: Array<[string, string]> = [];
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly questions: Question[] = [];
   readonly opened: string[] = [];
@@ -70,7 +75,9 @@ class ByHand {
       version: "1",
       oninitialized: () => (this.initialized += 1),
       onsize: (height) => this.heights.push(height),
+      onblocked: (directive, uri) => this.blocked.push([directive, uri]),
       onleave: () => undefined,
+      onflood: () => (this.floods += 1),
       ...(pieces === undefined ? {} : { pieces }),
     });
   }
@@ -110,6 +117,17 @@ const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
 
 describe("the order of a View's first messages", () => {
+  it("takes what the frame says of its policy for that alone, from its own frame only", async () => {
+    const view = await new ByHand().connect();
+    const said = { usher: "blocked", directive: "connect-src", uri: "https://a.example/x" };
+    await view.send(said);
+    await view.send(said, { origin: "https://evil.example" });
+    await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
+    expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
+    expect([view.asked, view.got]).toEqual([[], []]);
+    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+  });
+
   it("says nothing before initialized, then the input, then the result", async () => {
     const view = await new ByHand().connect();
     await settle();
@@ -420,6 +438,16 @@ describe("the end", () => {
     await view.send({ id: asked?.id, error: { code: -32601, message: "Method not found" } });
     await done;
     expect(view.listening).toBe(0);
+  });
+
+  it("does not hear a View any more that does nothing but flood, and says so once", async () => {
+    const view = await new ByHand().connect();
+    const answers = view.got.length;
+    const sent = Array.from({ length: 2 * (BURST + REFUSED_BURST) }, (_, id) => view.send({ id, method: "ping" }));
+    await Promise.all(sent);
+    expect(view.floods).toBe(1);
+    expect(view.listening).toBe(0);
+    expect(view.got.length - answers).toBeLessThanOrEqual(BURST + REFUSED_BURST);
   });
 
   it("does not wait for a View that never started", async () => {

@@ -35,8 +35,12 @@ export interface SessionDoors {
   version: string;
   oninitialized: () => void;
   onsize: (height: number | undefined) => void;
+  /** The View's policy stopped a request, as its frame says. */
+  onblocked: (directive: string, uri: string) => void;
   /** The View asks to be closed. */
   onleave: () => void;
+  /** The View does nothing but flood. */
+  onflood: () => void;
   /** The beginnings of the input that it is told before the whole, and the milliseconds before each. */
   pieces?: { inputs: readonly Record<string, unknown>[]; pace: number };
 }
@@ -86,11 +90,11 @@ export class ViewSession {
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    const { page, log, now } = this.doors;
+    const { page, log, now, onblocked } = this.doors;
     const onhandshake = (): void => {
       this.initialized = false;
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked, this.doors.onflood));
   }
 
   /** The tool's result, as JSON text of its parameters. */

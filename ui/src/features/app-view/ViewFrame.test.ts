@@ -52,6 +52,8 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     result_json: '{"content":[]}',
     cancelled: null,
     sandbox_capabilities_json: "{}",
+    wishes: [],
+    rejected: [],
     server_name: "Sample",
     ...change,
   };
@@ -105,6 +107,16 @@ describe("ViewFrame", () => {
     expect(screen.queryByTestId("view-frame")).toBeNull();
   });
 
+  it("waits for the user when the View was ended with its page", async () => {
+    const asked: string[] = [];
+    const why_not = "The window's page stopped answering while this View ran, and was loaded again.";
+    render(Stage, { store: store(asked), call: call({ ...SLOT, why_not }) });
+    expect(screen.getByTestId("view-placeholder").textContent).toContain(why_not);
+    expect(asked).toEqual([]);
+    await userEvent.click(screen.getByRole("button", { name: "Start again" }));
+    expect(await screen.findByTestId("view-frame")).toBeDefined();
+  });
+
   it("takes the frame away when it is stopped, and tells Rust", async () => {
     const asked: string[] = [];
     render(Stage, { store: store(asked), call: call(SLOT) });
@@ -154,6 +166,57 @@ describe("ViewFrame", () => {
     await waitFor(() =>
       expect(heard).toContainEqual({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params: { content: [{ type: "text", text: "late" }] } }),
     );
+  });
+
+  it("shows what the View wants, lets the user change it, and starts again once its own question was answered", async () => {
+    let batch: (batch: UiBatch) => void = () => undefined;
+    const asked: string[] = [];
+    const api = { kind: "connect" as const, what: "https://api.example.com" };
+    const camera = { kind: "permission" as const, what: "camera" };
+    const host = store(
+      asked,
+      {
+        wishes: [
+          { wish: api, state: "open" },
+          { wish: camera, state: "refused" },
+        ],
+        rejected: [{ list: "connectDomains", entry: "http://ipc.localhost", why: "only https addresses are granted" }],
+      },
+      undefined,
+      (_since, onBatch) => {
+        batch = onBatch;
+        return Promise.resolve({ next_seq: 1, servers: [], conversations: [], settings: {}, notices: [] } as unknown as Snapshot);
+      },
+    );
+    await host.start();
+    const told: unknown[] = [];
+    const rpc = host.rpc.bind(host);
+    vi.spyOn(host, "rpc").mockImplementation(async (cmd, payload) => {
+      if (cmd === "set_view_access") told.push(payload);
+      return rpc(cmd, payload);
+    });
+    render(Stage, { store: host, call: call(SLOT) });
+    const chip = await screen.findByTestId("view-access-chip");
+    expect(chip.textContent).toContain("wants more");
+    expect(chip.getAttribute("aria-label")).toBe("What Views of Sample may have: 0 of 2 allowed");
+    await userEvent.click(chip);
+    const list = await screen.findByTestId("view-access-list");
+    expect(list.textContent).toContain("https://api.example.com");
+    expect(list.textContent).toContain("The camera");
+    expect(list.textContent).toContain("connectDomains: http://ipc.localhost");
+    // It is placed by measures that jsdom does not have, and so counts as hidden here.
+    await userEvent.click(screen.getByLabelText("Allow: The camera"));
+    expect(told).toEqual([{ server_id: "s", wishes: [camera], allowed: true }]);
+    const access = (first_seq: number, starts_again: boolean) =>
+      batch({ first_seq, events: [{ type: "view_access_changed", view_id: "v1", wishes: [{ wish: api, state: "allowed" }, { wish: camera, state: "allowed" }], starts_again }] });
+    access(1, false);
+    expect(await screen.findByTestId("view-access-restart")).toBeDefined();
+    expect(asked.filter((it) => it === "open_view").length).toBe(1);
+    access(2, true);
+    await waitFor(() => expect(asked.filter((it) => it === "open_view").length).toBe(2));
+    // The new opening has its own, so it does not start again for ever.
+    await screen.findByTestId("view-frame");
+    expect(asked.filter((it) => it === "close_view").length).toBe(1);
   });
 
   it("leaves no View behind when it goes while it is being opened", async () => {

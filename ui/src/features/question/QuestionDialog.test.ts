@@ -29,6 +29,37 @@ async function stage(question: QuestionView) {
 }
 
 describe("a server's question", () => {
+  it("shows every domain and feature that Views want in full, and begins on no button", async () => {
+    const rpc = await stage({
+      id: "q3",
+      server_name: "Map",
+      asked: {
+        kind: "view_access",
+        wishes: [
+          { kind: "connect", what: "https://api.example.com:8443" },
+          { kind: "resource", what: "https://*.tiles.example.com" },
+          { kind: "permission", what: "clipboardWrite" },
+        ],
+      },
+    });
+    expect(screen.getByRole("heading", { name: "What Views of Map may have" })).toBeTruthy();
+    expect(screen.getAllByTestId("wish").map((it) => it.textContent?.trim().replace(/\s+/g, " "))).toEqual([
+      "https://api.example.com:8443",
+      "https://*.tiles.example.com and every name that ends so",
+      "The clipboard, to write to it",
+    ]);
+    expect(screen.getByRole("list", { name: "Exchange data with" })).toBeTruthy();
+    expect(document.activeElement?.tagName).not.toBe("BUTTON");
+    const now = vi.spyOn(performance, "now");
+    now.mockReturnValue(0);
+    await userEvent.click(screen.getByTestId("view-access-allow"));
+    expect(rpc).not.toHaveBeenCalled();
+    now.mockRestore();
+    await new Promise((done) => setTimeout(done, 320));
+    await userEvent.click(screen.getByTestId("view-access-allow"));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith("answer_question", { question_id: "q3", action: "accept", content_json: null });
+  });
+
   it("says who asks, and sends what was filled in only when it is whole", async () => {
     const rpc = await stage(FORM);
     expect(screen.getByRole("heading", { name: "Weather asks" })).toBeTruthy();

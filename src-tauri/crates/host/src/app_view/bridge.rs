@@ -13,7 +13,7 @@ use usher_protocol::{
     model::Tool,
 };
 
-use super::{projection::is_for_views, rate::Lane};
+use super::projection::is_for_views;
 
 /// The largest parameters that are read, in bytes.
 pub const MAX_PARAMS: usize = 4 << 20;
@@ -271,17 +271,6 @@ fn read<T: for<'de> Deserialize<'de>>(params: &RawJson) -> Result<T, ErrorObject
 
 fn invalid(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorObject::INVALID_PARAMS, message)
-}
-
-impl ViewRequest {
-    /// What the request costs.
-    pub fn lane(&self) -> Lane {
-        match self {
-            Self::CallTool { .. } | Self::List(_) | Self::ReadResource { .. } => Lane::Server,
-            Self::OpenLink { .. } | Self::Message { .. } => Lane::Person,
-            Self::ListTools | Self::UpdateModelContext { .. } | Self::Ping => Lane::Note,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,16 @@ use std::{fmt, net::Ipv4Addr};
 
 use serde_json::{Map, Value, json};
 
-use super::resource::{DeclaredCsp, Permissions};
+use super::{
+    address,
+    resource::{DeclaredCsp, Permissions},
+};
 
 /// The frame's `sandbox` tokens. The origin is the View's own, so that `allow-same-origin` gives it storage and nothing else.
 pub const SANDBOX: &str = "allow-scripts allow-same-origin allow-forms";
+
+/// The origins of the window.
+pub(super) const FRAME_ANCESTORS: &str = "tauri: http://tauri.localhost https://tauri.localhost";
 
 /// How many entries of one list are granted.
 const MAX_ENTRIES: usize = 64;
@@ -39,6 +45,11 @@ impl Source {
         };
         scheme == self.scheme && host_fits && port == self.port.unwrap_or(443)
     }
+
+    /// Whether an encrypted connection to a host and port is covered, whatever is spoken inside.
+    fn covers_tunnel(&self, host: &str, port: u16) -> bool {
+        self.covers(self.scheme, host, port)
+    }
 }
 
 impl fmt::Display for Source {
@@ -61,13 +72,14 @@ pub struct GrantedCsp {
     pub base_uri: Vec<Source>,
 }
 
-/// What becomes of a View's requests to the network.
+/// How strict the policy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Egress {
-    /// All are refused, whatever is granted.
-    Refused,
-    /// Those to granted domains pass.
-    Granted,
+pub enum Mode {
+    /// As every View of a conversation is served.
+    Strict,
+    /// As the reference host serves them, for somebody who looks for the reason why a View does not work: workers from its domains too, and
+    /// connections to its own origin. The grammar of domains is the same.
+    Relaxed,
 }
 
 /// A declared domain that was not granted.
@@ -110,11 +122,12 @@ pub enum NotGranted {
     TooMany,
 }
 
-/// Grants what may be granted of the declared domains.
+/// What may be granted of the declared domains, if somebody allows it.
 pub fn grant(declared: &DeclaredCsp) -> (GrantedCsp, Vec<RejectedSource>) {
     let mut rejected = Vec::new();
     let mut list = |name: &'static str, entries: &[String], connections: bool| {
         let mut granted: Vec<Source> = Vec::new();
+        let before = rejected.len();
         for entry in entries {
             let checked = if granted.len() >= MAX_ENTRIES {
                 Err(NotGranted::TooMany)
@@ -124,10 +137,12 @@ pub fn grant(declared: &DeclaredCsp) -> (GrantedCsp, Vec<RejectedSource>) {
             match checked {
                 Ok(source) if granted.contains(&source) => {}
                 Ok(source) => granted.push(source),
-                Err(why) => {
+                // As many are told as could be granted; a longer list is not read by anybody.
+                Err(why) if rejected.len() - before < MAX_ENTRIES => {
                     let cut = entry.floor_char_boundary(300);
                     rejected.push(RejectedSource { list: name, entry: entry[..cut].to_owned(), why });
                 }
+                Err(_) => break,
             }
         }
         granted
@@ -142,7 +157,7 @@ pub fn grant(declared: &DeclaredCsp) -> (GrantedCsp, Vec<RejectedSource>) {
 }
 
 /// Reads one entry: `[https://|wss://][*.]domain[:port][/]`. A bare domain means `https`.
-fn source(entry: &str, connections: bool) -> Result<Source, NotGranted> {
+pub(super) fn source(entry: &str, connections: bool) -> Result<Source, NotGranted> {
     let permitted =
         |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '.' | ':' | '/' | '*' | '_' | '[' | ']');
     if entry.is_empty() || entry.len() > 300 || !entry.chars().all(permitted) {
@@ -183,14 +198,14 @@ fn source(entry: &str, connections: bool) -> Result<Source, NotGranted> {
     Ok(Source { scheme, subdomains, host: host.to_owned(), port })
 }
 
-fn parse_port(port: &str) -> Result<u16, NotGranted> {
+pub(super) fn parse_port(port: &str) -> Result<u16, NotGranted> {
     if port.is_empty() || !port.bytes().all(|it| it.is_ascii_digit()) {
         return Err(NotGranted::Port);
     }
     port.parse().ok().filter(|it| *it != 0).ok_or(NotGranted::Port)
 }
 
-fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
+pub(super) fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
     let labels: Vec<&str> = host.split('.').collect();
     let is_label = |it: &&str| {
         (1..=63).contains(&it.len())
@@ -215,7 +230,7 @@ fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
         if subdomains {
             return Err(NotGranted::Wildcard);
         }
-        if !is_public(address) {
+        if !address::is_public(address.into()) {
             return Err(NotGranted::Local);
         }
     }
@@ -225,31 +240,18 @@ fn check_host(host: &str, subdomains: bool) -> Result<(), NotGranted> {
 const LOCAL_ENDINGS: [&str; 8] =
     ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"];
 
-fn is_public(address: Ipv4Addr) -> bool {
-    let [a, b, ..] = address.octets();
-    let is_shared = a == 100 && (64..128).contains(&b);
-    let is_test_network = a == 198 && (b == 18 || b == 19);
-    !(address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_multicast()
-        || address.is_documentation()
-        || is_shared
-        || is_test_network
-        || a == 0
-        || a >= 240)
-}
-
 impl GrantedCsp {
-    /// The value of `Content-Security-Policy`. `frame_ancestors` are the origins of the window, from the host itself.
+    /// The value of `Content-Security-Policy`.
     ///
     /// Wider than the specification's formula in `'unsafe-eval'`, `blob:` and `data:`, as the reference host is: official Views need
     /// them, and they name no domain. Narrower in `connect-src`, which has no `'self'`: there is nothing to connect to.
-    pub fn header(&self, frame_ancestors: &str) -> String {
+    pub fn header(&self, mode: Mode) -> String {
         let resource = join(&self.resource);
+        let (worker, connect) = match mode {
+            Mode::Strict => (String::new(), or_none(&self.connect)),
+            Mode::Relaxed => (resource.clone(), format!(" 'self'{}", join(&self.connect))),
+        };
         let code = "'self' 'unsafe-inline'";
-        let or_none =
-            |sources: &[Source]| if sources.is_empty() { " 'none'".to_owned() } else { join(sources) };
         let base = if self.base_uri.is_empty() { " 'self'".to_owned() } else { join(&self.base_uri) };
         let frame = or_none(&self.frame);
         [
@@ -259,41 +261,26 @@ impl GrantedCsp {
             format!("img-src 'self' blob: data:{resource}"),
             format!("font-src 'self' blob: data:{resource}"),
             format!("media-src 'self' blob: data:{resource}"),
-            format!("connect-src{}", or_none(&self.connect)),
-            "worker-src 'self' blob:".to_owned(),
+            format!("connect-src{connect}"),
+            format!("worker-src 'self' blob:{worker}"),
             format!("frame-src{frame}"),
             format!("child-src{frame}"),
             "object-src 'none'".to_owned(),
             format!("base-uri{base}"),
             "form-action 'none'".to_owned(),
-            format!("frame-ancestors {frame_ancestors}"),
+            format!("frame-ancestors 'self' {FRAME_ANCESTORS}"),
         ]
         .join("; ")
     }
 
     /// All headers of the View's document. There is no `Access-Control-Allow-Origin`: no other View may read it.
-    pub fn response_headers(
-        &self,
-        permissions: Permissions,
-        frame_ancestors: &str,
-    ) -> Vec<(&'static str, String)> {
-        vec![
-            ("Content-Security-Policy", self.header(frame_ancestors)),
-            ("Content-Type", "text/html; charset=utf-8".to_owned()),
-            ("Permissions-Policy", permissions_policy(permissions)),
-            ("X-Content-Type-Options", "nosniff".to_owned()),
-            ("Referrer-Policy", "no-referrer".to_owned()),
-            ("Cache-Control", "no-store".to_owned()),
-        ]
+    pub fn response_headers(&self, mode: Mode, permissions: Permissions) -> Vec<(&'static str, String)> {
+        common_headers(self.header(mode), permissions)
     }
 
-    /// `hostCapabilities.sandbox`: what really works. A domain that is granted and not reached is not named, so that a View does not
-    /// wait for it.
-    pub fn capabilities(&self, permissions: Permissions, egress: Egress) -> Value {
-        let list = |sources: &[Source]| {
-            let reached = sources.iter().filter(|_| egress == Egress::Granted);
-            json!(reached.map(Source::to_string).collect::<Vec<_>>())
-        };
+    /// `hostCapabilities.sandbox`: what was granted, which may be less than what was declared.
+    pub fn capabilities(&self, permissions: Permissions) -> Value {
+        let list = |sources: &[Source]| json!(sources.iter().map(Source::to_string).collect::<Vec<_>>());
         let features: Map<String, Value> =
             features(permissions).filter(|it| it.2).map(|it| (it.0.to_owned(), json!({}))).collect();
         json!({
@@ -311,6 +298,24 @@ impl GrantedCsp {
     pub fn allows_frame(&self, scheme: &str, host: &str, port: u16) -> bool {
         self.frame.iter().any(|it| it.covers(scheme, host, port))
     }
+
+    /// Whether the View may have a connection to a host and port. To complete addresses with a domain is not to go there.
+    pub fn reaches(&self, host: &str, port: u16) -> bool {
+        let all = [&self.connect, &self.resource, &self.frame].into_iter().flatten();
+        all.into_iter().any(|it| it.covers_tunnel(host, port))
+    }
+}
+
+/// The headers of a page of a View's origin, with its policy.
+pub(super) fn common_headers(policy: String, permissions: Permissions) -> Vec<(&'static str, String)> {
+    vec![
+        ("Content-Security-Policy", policy),
+        ("Content-Type", "text/html; charset=utf-8".to_owned()),
+        ("Permissions-Policy", permissions_policy(permissions)),
+        ("X-Content-Type-Options", "nosniff".to_owned()),
+        ("Referrer-Policy", "no-referrer".to_owned()),
+        ("Cache-Control", "no-store".to_owned()),
+    ]
 }
 
 /// The frame's `allow` attribute.
@@ -318,12 +323,16 @@ pub fn allow_attribute(permissions: Permissions) -> String {
     features(permissions).filter(|it| it.2).map(|it| it.1).collect::<Vec<_>>().join("; ")
 }
 
+fn or_none(sources: &[Source]) -> String {
+    if sources.is_empty() { " 'none'".to_owned() } else { join(sources) }
+}
+
 fn join(sources: &[Source]) -> String {
     sources.iter().map(|it| format!(" {it}")).collect()
 }
 
 /// Each feature that a View can ask for: its name in MCP Apps, its name on the web, and whether it is granted.
-fn features(it: Permissions) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+pub(super) fn features(it: Permissions) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     [
         ("camera", "camera", it.camera),
         ("microphone", "microphone", it.microphone),

@@ -17,6 +17,22 @@ pub enum Lane {
     Note,
 }
 
+impl Lane {
+    /// What a request costs, by its method alone, so that it is counted before anything of it is read. What does not exist for Views
+    /// costs as much as a note.
+    pub fn of(method: &str) -> Self {
+        match method {
+            "tools/call"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "prompts/list" => Self::Server,
+            "ui/open-link" | "ui/message" | "ui/download-file" => Self::Person,
+            _ => Self::Note,
+        }
+    }
+}
+
 /// Whether a request may go on now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
@@ -41,7 +57,10 @@ pub struct Limiter {
     server: Bucket,
     person: Bucket,
     note: Bucket,
+    weight: Bucket,
     open: usize,
+    refused_ms: Option<u64>,
+    quiet_until_ms: u64,
 }
 
 /// How many requests to the server may be open at once.
@@ -50,10 +69,21 @@ const MAX_OPEN: usize = 16;
 /// How far ahead of its rate a View may get before it is refused.
 const MAX_WAIT_MS: u64 = 5_000;
 
+/// Parameters that may come at once, in pieces of 64 KiB, and the milliseconds after which one more may.
+const WEIGHT_BURST: u64 = 256;
+const WEIGHT_INTERVAL_MS: u64 = 10;
+const WEIGHT_SHIFT: u32 = 16;
+
+/// Two refusals of the user within this time say that the View is not wanted to ask.
+const REFUSALS_WITHIN_MS: u64 = 30_000;
+
+/// For how long a View then may not ask.
+const QUIET_MS: u64 = 60_000;
+
 impl Limiter {
     /// Counts a request at a time in milliseconds from any fixed start. A request of [`Lane::Server`] that is not refused is open
-    /// until [`Limiter::finish`].
-    pub fn admit(&mut self, lane: Lane, now_ms: u64) -> Admission {
+    /// until [`Limiter::finish`]. `bytes` is the size of its parameters, which are not read before.
+    pub fn admit(&mut self, lane: Lane, bytes: usize, now_ms: u64) -> Admission {
         let (bucket, interval_ms, burst, longest_wait) = match lane {
             Lane::Server => (&mut self.server, 50, 40, MAX_WAIT_MS),
             Lane::Person => (&mut self.person, 2_000, 3, 0),
@@ -62,7 +92,18 @@ impl Limiter {
         if lane == Lane::Server && self.open >= MAX_OPEN {
             return Admission::Refused;
         }
-        let admission = bucket.take(now_ms, interval_ms, burst, longest_wait);
+        let pieces = u64::try_from(bytes >> WEIGHT_SHIFT).unwrap_or(u64::MAX);
+        if pieces > 0
+            && self.weight.take(
+                now_ms,
+                pieces.saturating_mul(WEIGHT_INTERVAL_MS),
+                WEIGHT_BURST * WEIGHT_INTERVAL_MS,
+                0,
+            ) == Admission::Refused
+        {
+            return Admission::Refused;
+        }
+        let admission = bucket.take(now_ms, interval_ms, interval_ms * burst, longest_wait);
         if lane == Lane::Server && admission != Admission::Refused {
             self.open += 1;
         }
@@ -73,6 +114,19 @@ impl Limiter {
     pub fn finish(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
+
+    /// Whether the View may have the user asked about a call.
+    pub fn may_ask(&self, now_ms: u64) -> bool {
+        now_ms >= self.quiet_until_ms
+    }
+
+    /// The user refused a call of the View.
+    pub fn was_refused(&mut self, now_ms: u64) {
+        if self.refused_ms.is_some_and(|before| now_ms.saturating_sub(before) <= REFUSALS_WITHIN_MS) {
+            self.quiet_until_ms = now_ms.saturating_add(QUIET_MS);
+        }
+        self.refused_ms = Some(now_ms);
+    }
 }
 
 /// A token bucket, kept as the time at which it would be full again.
@@ -82,9 +136,10 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn take(&mut self, now_ms: u64, interval_ms: u64, burst: u64, longest_wait: u64) -> Admission {
-        let full_at = self.full_at_ms.max(now_ms).saturating_add(interval_ms);
-        let wait = full_at.saturating_sub(now_ms).saturating_sub(interval_ms.saturating_mul(burst));
+    /// Takes what is worth `cost_ms` of filling from a bucket that fills in `full_ms`.
+    fn take(&mut self, now_ms: u64, cost_ms: u64, full_ms: u64, longest_wait: u64) -> Admission {
+        let full_at = self.full_at_ms.max(now_ms).saturating_add(cost_ms);
+        let wait = full_at.saturating_sub(now_ms).saturating_sub(full_ms);
         if wait > longest_wait {
             return Admission::Refused;
         }
@@ -102,7 +157,7 @@ mod tests {
         let mut limiter = Limiter::default();
         let mut answers = Vec::new();
         for _ in 0..200 {
-            answers.push(limiter.admit(Lane::Server, 1_000));
+            answers.push(limiter.admit(Lane::Server, 0, 1_000));
             limiter.finish();
         }
         assert!(answers[..40].iter().all(|it| *it == Admission::Now));
@@ -110,23 +165,47 @@ mod tests {
         assert_eq!(answers[139], Admission::After(5_000));
         assert_eq!(answers[140], Admission::Refused);
         // Refusals cost nothing: two seconds later there is room for forty more.
-        assert_eq!(limiter.admit(Lane::Server, 3_000), Admission::After(3_050));
-        assert_eq!(limiter.admit(Lane::Server, 60_000), Admission::Now);
+        assert_eq!(limiter.admit(Lane::Server, 0, 3_000), Admission::After(3_050));
+        assert_eq!(limiter.admit(Lane::Server, 0, 60_000), Admission::Now);
         // A clock that goes back grants nothing.
-        assert_eq!(limiter.admit(Lane::Person, 60_000), Admission::Now);
+        assert_eq!(limiter.admit(Lane::Person, 0, 60_000), Admission::Now);
     }
 
     #[test]
     fn open_requests_and_questions_are_few() {
         let mut limiter = Limiter::default();
         for _ in 0..16 {
-            assert_eq!(limiter.admit(Lane::Server, 0), Admission::Now);
+            assert_eq!(limiter.admit(Lane::Server, 0, 0), Admission::Now);
         }
-        assert_eq!(limiter.admit(Lane::Server, 0), Admission::Refused);
+        assert_eq!(limiter.admit(Lane::Server, 0, 0), Admission::Refused);
         limiter.finish();
-        assert_eq!(limiter.admit(Lane::Server, 0), Admission::Now);
-        let person: Vec<Admission> = (0..4).map(|_| limiter.admit(Lane::Person, 0)).collect();
+        assert_eq!(limiter.admit(Lane::Server, 0, 0), Admission::Now);
+        let person: Vec<Admission> = (0..4).map(|_| limiter.admit(Lane::Person, 0, 0)).collect();
         assert_eq!(person, [Admission::Now, Admission::Now, Admission::Now, Admission::Refused]);
-        assert_eq!(limiter.admit(Lane::Person, 2_000), Admission::Now);
+        assert_eq!(limiter.admit(Lane::Person, 0, 2_000), Admission::Now);
+    }
+
+    #[test]
+    fn a_request_costs_what_its_parameters_weigh_before_they_are_read() {
+        let mut limiter = Limiter::default();
+        let four = 4 << 20;
+        let came: Vec<Admission> = (0..5).map(|_| limiter.admit(Lane::Note, four, 0)).collect();
+        assert_eq!(came[..4], [Admission::Now; 4]);
+        assert_eq!(came[4], Admission::Refused);
+        assert_eq!(limiter.admit(Lane::Note, 100, 0), Admission::Now, "a small one costs nothing");
+        assert_eq!(limiter.admit(Lane::Note, four, 640), Admission::Now);
+    }
+
+    #[test]
+    fn a_view_whose_calls_the_user_refused_twice_may_not_ask_for_a_while() {
+        let mut limiter = Limiter::default();
+        assert!(limiter.may_ask(0));
+        limiter.was_refused(1_000);
+        assert!(limiter.may_ask(1_000));
+        limiter.was_refused(40_000);
+        assert!(limiter.may_ask(40_000), "so long after the first it is no answer to it");
+        limiter.was_refused(50_000);
+        assert!(!limiter.may_ask(50_000) && !limiter.may_ask(109_999));
+        assert!(limiter.may_ask(110_000));
     }
 }

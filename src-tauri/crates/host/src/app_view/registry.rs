@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use super::proxy;
+
 /// What follows the label in a View's host on Windows.
 const WINDOWS_ENDING: &str = ".view.localhost";
 
@@ -37,9 +39,9 @@ impl HostLabel {
         }
     }
 
-    /// The address of the View's document.
+    /// The address of the frame.
     pub fn url(self, windows: bool) -> String {
-        format!("{}/", self.origin(windows))
+        format!("{}{}", self.origin(windows), proxy::PATH)
     }
 
     /// Reads a host as the custom scheme's handler is given it: `<label>.localhost`, or as Windows spells it, with or without the scheme.
@@ -73,10 +75,16 @@ pub struct LiveView {
     pub call_id: String,
     /// Its document.
     pub html: Arc<str>,
-    /// The headers of its document.
-    pub headers: Vec<(&'static str, String)>,
-    /// What it was granted.
+    /// The domains that it was granted, less those that were taken back since.
     pub csp: super::csp::GrantedCsp,
+    /// The features that it was granted, less those that were taken back since.
+    pub permissions: super::resource::Permissions,
+    /// The policy that it is served with.
+    pub mode: super::csp::Mode,
+    /// All that it wishes for and that may be allowed.
+    pub wishes: std::collections::BTreeSet<super::access::Wish>,
+    /// Whether the user was asked for it since it was opened.
+    pub asked: bool,
     /// Its rates.
     pub limiter: super::rate::Limiter,
 }
@@ -121,9 +129,19 @@ impl Registry {
         self.views.values().find(|it| it.view_id == view_id)
     }
 
+    /// The View that a host names, as [`label_of`] reads it.
+    pub fn at(&self, host: &str) -> Option<&LiveView> {
+        HostLabel::of_host(host).and_then(|label| self.views.get(&label))
+    }
+
     /// A View by its id, to count what it asks.
     pub fn get_mut(&mut self, view_id: &str) -> Option<&mut LiveView> {
         self.views.values_mut().find(|it| it.view_id == view_id)
+    }
+
+    /// The live Views, to take back what they were granted.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut LiveView> {
+        self.views.values_mut()
     }
 
     /// The live Views, in no meaningful order.
@@ -137,14 +155,17 @@ impl Registry {
         self.views.remove(&label)
     }
 
-    /// Answers a request to the custom scheme: the document of exactly the View that the host names, and nothing else. `host` is
-    /// as [`label_of`] reads it.
+    /// Answers a request to the custom scheme: the document of exactly the View that the host names, the page around it, and nothing
+    /// else. `host` is as [`label_of`] reads it.
     pub fn serve(&self, method: &str, host: &str, path: &str) -> Served {
-        let found = HostLabel::of_host(host).and_then(|label| self.views.get(&label));
-        match found {
+        match self.at(host) {
             Some(_) if method != "GET" => refusal(405),
             Some(view) if path == "/" => {
-                Served { status: 200, headers: view.headers.clone(), body: Arc::clone(&view.html) }
+                let headers = view.csp.response_headers(view.mode, view.permissions);
+                Served { status: 200, headers, body: Arc::clone(&view.html) }
+            }
+            Some(view) if path == proxy::PATH => {
+                Served { status: 200, headers: proxy::headers(view.permissions), body: proxy::PAGE.into() }
             }
             Some(_) | None => refusal(404),
         }
@@ -172,8 +193,11 @@ mod tests {
             conversation_id: "k".to_owned(),
             call_id: "c".to_owned(),
             html: format!("<p>{id}</p>").into(),
-            headers: vec![("Content-Security-Policy", "default-src 'none'".to_owned())],
             csp: crate::app_view::csp::GrantedCsp::default(),
+            permissions: crate::app_view::resource::Permissions::default(),
+            mode: crate::app_view::csp::Mode::Strict,
+            wishes: std::collections::BTreeSet::new(),
+            asked: false,
             limiter: crate::app_view::rate::Limiter::default(),
         }
     }
@@ -193,6 +217,7 @@ mod tests {
         let status = |host: &str, path: &str| registry.serve("GET", host, path).status;
         assert_eq!(&*registry.serve("GET", &format!("{one}.localhost"), "/").body, "<p>v1</p>");
         assert_eq!(&*registry.serve("GET", &format!("mcpview.{two}.view.localhost"), "/").body, "<p>v2</p>");
+        assert_eq!(&*registry.serve("GET", &format!("{two}.localhost"), proxy::PATH).body, proxy::PAGE);
         for (host, path) in [
             (format!("{one}.localhost"), "/other"),
             (format!("{one}.localhost"), "//"),

@@ -57,6 +57,22 @@ pub struct Permissions {
     pub clipboard_write: bool,
 }
 
+impl Permissions {
+    /// Every feature that a View can ask for.
+    pub const ALL: Self = Self { camera: true, microphone: true, geolocation: true, clipboard_write: true };
+
+    /// The features of both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            camera: self.camera || other.camera,
+            microphone: self.microphone || other.microphone,
+            geolocation: self.geolocation || other.geolocation,
+            clipboard_write: self.clipboard_write || other.clipboard_write,
+        }
+    }
+}
+
 /// Why there is no View.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {

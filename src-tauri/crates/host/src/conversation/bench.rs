@@ -31,6 +31,7 @@ use super::{
 };
 use crate::app_view::{
     bridge::ViewRequest,
+    csp::Mode,
     resource::{self, ViewResource},
 };
 
@@ -65,7 +66,11 @@ impl Host {
         let (raw, document) = bench_document(&server, &uri).await?;
         let call = self.bench_call(&live, &server, &tool, &fixture);
         let bench = Bench { call: call.clone(), fixture, document: raw, uri };
-        let launch = self.launch_bench(&live, &call, &tool, &document, outcome)?;
+        let mode = match bench.fixture.csp {
+            Policy::Strict => Mode::Strict,
+            Policy::Relaxed => Mode::Relaxed,
+        };
+        let launch = self.launch_bench(&live, &call, &document, mode, (&tool, outcome))?;
         lock(&self.0.views).keep_bench(&launch.view_id, bench);
         Ok(launch)
     }
@@ -211,13 +216,9 @@ impl Host {
         }
     }
 
-    /// On whose behalf a View on the bench asks; `None` for every other View.
-    pub(super) async fn bench_asks(
-        &self,
-        view_id: &str,
-    ) -> Option<Result<(Arc<Live>, CallRecord), HostError>> {
-        let bench = self.bench(view_id)?;
-        Some(self.live(&bench.call.conversation_id).await.map(|live| (live, bench.call)))
+    /// The call on whose behalf a View on the bench asks; `None` for every other View.
+    pub(super) fn bench_asks(&self, view_id: &str) -> Option<CallRecord> {
+        self.bench(view_id).map(|it| it.call)
     }
 
     /// What the bench answers in place of the host, after it held the answer back as long as its fixture says. `None` leaves it to the

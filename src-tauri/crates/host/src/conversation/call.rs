@@ -139,7 +139,7 @@ impl Host {
             call.told = Told::Nothing;
         }
         self.keep_call(live, &call).await;
-        live.with(State::forget_view_calls);
+        self.fold_view_calls(live);
         self.tell_view(&call).await;
         CallEnd { record: call, payloads, outcome, heard, routed_in }
     }

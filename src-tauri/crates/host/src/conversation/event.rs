@@ -8,8 +8,9 @@ use super::{
     questions::QuestionRecord,
     record::{CallRecord, ItemRecord},
     servers::ServerStatus,
+    views::WishState,
 };
-use crate::{model::ModelError, script::LogLevel};
+use crate::{app_view::access::Wish, model::ModelError, script::LogLevel};
 
 /// Something changed. Carries the new state whole, so that a reader that missed one is set right by the next.
 #[derive(Debug, Clone)]
@@ -63,6 +64,15 @@ pub enum HostEvent {
         /// The fact.
         row: LedgerRecord,
     },
+    /// Lines stand for calls that are not kept one by one any more.
+    LedgerFolded {
+        /// The conversation.
+        conversation_id: String,
+        /// The calls whose facts are gone.
+        call_ids: Vec<String>,
+        /// The lines, each new or in the place of the one with its number.
+        rows: Vec<LedgerRecord>,
+    },
     /// A request to a model was recorded, or its outcome is known.
     Exchange {
         /// The conversation.
@@ -106,6 +116,15 @@ pub enum HostEvent {
         method: String,
         /// Its parameters, as JSON.
         params: String,
+    },
+    /// What a live View may have is other now.
+    ViewAccess {
+        /// The View.
+        view_id: String,
+        /// What it wishes for, and how each wish stands.
+        wishes: Vec<(Wish, WishState)>,
+        /// The user has just allowed what this View asked for; it is to start again with it.
+        starts_again: bool,
     },
 }
 

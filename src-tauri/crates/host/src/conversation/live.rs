@@ -529,22 +529,6 @@ impl State {
         self.calls.entry(id).insert_entry(call).into_mut()
     }
 
-    /// Forgets all but the newest calls that Views made: they stand in the ledger and on disk, and a View may make them without end.
-    pub(super) fn forget_view_calls(&mut self) {
-        const KEPT: usize = 64;
-        let ids: Vec<String> = self
-            .calls
-            .values()
-            .filter(|it| {
-                it.origin == usher_engine::Origin::View && it.item_id.is_none() && !it.state.is_open()
-            })
-            .map(|it| it.id.clone())
-            .collect();
-        for id in ids.iter().take(ids.len().saturating_sub(KEPT)) {
-            self.calls.remove(id);
-        }
-    }
-
     fn empty(row: ConversationRow) -> Self {
         Self {
             mode: mode_of(&row.mode),

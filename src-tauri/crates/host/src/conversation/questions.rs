@@ -1,5 +1,5 @@
 //! What servers ask the person in front of the host: forms to fill in, addresses to visit (2025-11-25 and 2026-07-28
-//! client/elicitation), and whether they may ask the model, of which `sampling` knows more.
+//! client/elicitation), whether they may ask the model, of which `sampling` knows more, and what their Views may have.
 //!
 //! A question always says which server asks, and every answer is checked before it leaves. An address is opened with the yes
 //! to it. Deliberately absent: drawing the form.
@@ -15,7 +15,10 @@ use usher_protocol::RawJson;
 
 pub use self::form::{Choice, Field, FieldKind};
 use super::{Host, HostError, HostEvent, SampleAnswer, SampleRequest, lock};
-use crate::connection::{Answer, Ask, Elicited, Offers, Question};
+use crate::{
+    app_view::access::Wish,
+    connection::{Answer, Ask, Elicited, Offers, Question},
+};
 
 /// How many questions may be on their way to here; how many a server may have open at once is the connection's to limit.
 const MAX_ON_THE_WAY: usize = 4;
@@ -56,6 +59,11 @@ pub enum Asked {
     Sample(Box<SampleRequest>),
     /// Whether it may have what the model wrote.
     SampleAnswer(Box<SampleAnswer>),
+    /// Whether the server's Views may have something beyond their own pages.
+    ViewAccess {
+        /// Every domain and every feature, in full.
+        wishes: Vec<Wish>,
+    },
 }
 
 /// What the person answers.
@@ -168,8 +176,14 @@ impl Host {
         url: &str,
     ) -> bool {
         let Ok(asked) = read(&Ask::Url { message, url: url.to_owned(), id: None }) else { return false };
+        let asker = Asker { id: server_id.to_owned(), name: server_name.to_owned() };
+        matches!(self.ask_person(&asker, asked).await, Elicited::Accept { .. })
+    }
+
+    /// Asks something for the host itself. Dropping the future withdraws the question.
+    pub(super) async fn ask_person(&self, asker: &Asker, asked: Asked) -> Elicited {
         let (answer, answered) = oneshot::channel();
-        let (server_id, server_name) = (server_id.to_owned(), server_name.to_owned());
+        let (server_id, server_name) = (asker.id.clone(), asker.name.clone());
         let record = QuestionRecord { id: self.new_id(), server_id, server_name, asked };
         let asking = Asking { host: self.clone(), id: record.id.clone() };
         let waiting = Waiting { record: record.clone(), schema: None, answer };
@@ -177,7 +191,7 @@ impl Host {
         self.tell(HostEvent::Question(Box::new(record)));
         let answer = answered.await;
         drop(asking);
-        matches!(answer, Ok(Elicited::Accept { .. }))
+        answer.unwrap_or(Elicited::Cancel)
     }
 
     /// The questions that wait, oldest first.

@@ -449,6 +449,7 @@ impl Host {
         self.store().refusing().delete_server(id).await?;
         self.forget_server(id).await;
         self.forget_trust(id);
+        self.drop_view_access(id);
         if let Some(gone) = gone {
             self.forget_secrets(&gone).await;
         }

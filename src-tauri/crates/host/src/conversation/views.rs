@@ -1,7 +1,8 @@
 //! App Views: opening and closing them, and what is handed to their frames.
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
-//! and `doors` lets its words into the conversation.
+//! `doors` lets its words into the conversation, `grants` knows what the user lets Views have, `passage` their way to the network, and
+//! `stopped` which Views ended with their page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,23 +15,28 @@ use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
 use super::{CallRecord, Host, HostError, bench::Bench, live::Live, lock};
 use crate::app_view::{
-    csp::{self, SANDBOX},
+    access::{self, Wish},
+    csp::{self, Mode, RejectedSource, SANDBOX},
+    egress::{Refusals, Target},
     projection,
     rate::Limiter,
     registry::{HostLabel, LiveView, Registry, Served},
-    resource::{Permissions, ViewResource},
+    resource::ViewResource,
 };
 
 mod documents;
 mod doors;
+pub(super) mod grants;
+mod passage;
 mod requests;
+mod stopped;
 mod told;
 
+pub use grants::{ViewAccess, WishState};
+pub use passage::Tunnel;
+pub use stopped::PageLoss;
 pub(super) use told::MAX_ANSWER;
 pub use told::Outcome;
-
-/// Which pages may embed a View: the application's own.
-const FRAME_ANCESTORS: &str = "tauri: http://tauri.localhost https://tauri.localhost";
 
 /// How many Views may be open at once. Each is a page with scripts in the window's one web process.
 const MOST_OPEN: usize = 48;
@@ -39,16 +45,33 @@ const MOST_OPEN: usize = 48;
 #[derive(Default)]
 pub(super) struct Views {
     registry: Registry,
-    /// Ends what a View asked for, by the View's id.
-    ends: BTreeMap<String, CancellationToken>,
+    /// What belongs to an open View, by its id.
+    open: BTreeMap<String, Open>,
     /// Ends one request, by the View's id and the request's.
     requests: BTreeMap<(String, u32), CancellationToken>,
     /// The newest request of each View.
     newest: BTreeMap<String, u32>,
     /// What was given up before it came.
     given_up: BTreeSet<(String, u32)>,
+    /// The servers for whose Views the user is being asked.
+    asking: BTreeSet<String>,
+    /// The tunnels that are open, and what ends each.
+    tunnels: BTreeMap<u64, (Target, CancellationToken)>,
+    newest_tunnel: u64,
+    refusals: Refusals,
     /// What those on the bench are shown with, by the View's id.
     benches: BTreeMap<String, Bench>,
+    /// Calls whose Views were ended from outside, and why, until they are started again.
+    stopped: BTreeMap<String, String>,
+}
+
+/// What belongs to an open View.
+#[derive(Default)]
+struct Open {
+    /// Ends what it asked for.
+    end: CancellationToken,
+    /// Held while the user is asked about a call of it: one question at a time.
+    asks: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Views {
@@ -65,11 +88,12 @@ impl Views {
 
     fn close(&mut self, view_id: &str) {
         self.registry.close(view_id);
-        if let Some(end) = self.ends.remove(view_id) {
-            end.cancel();
+        if let Some(open) = self.open.remove(view_id) {
+            open.end.cancel();
         }
         self.newest.remove(view_id);
         self.given_up.retain(|it| it.0 != view_id);
+        self.end_tunnels();
         self.benches.remove(view_id);
     }
 
@@ -103,6 +127,10 @@ pub struct Launch {
     pub outcome: Option<Outcome>,
     /// `hostCapabilities.sandbox`.
     pub capabilities: Value,
+    /// What it wishes for beyond its own page, and how each wish stands.
+    pub wishes: Vec<(Wish, WishState)>,
+    /// The domains that it declares and that are never granted.
+    pub rejected: Vec<RejectedSource>,
     /// The server's name.
     pub server_name: String,
 }
@@ -117,6 +145,15 @@ impl Launch {
     }
 }
 
+/// A document that became an open View.
+struct Opened {
+    view: LiveView,
+    /// What it wishes for beyond its own page, and how each wish stands.
+    wishes: Vec<(Wish, WishState)>,
+    /// The domains that it declares and that are never granted.
+    rejected: Vec<RejectedSource>,
+}
+
 /// The answer to a View.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ViewReply {
@@ -125,9 +162,6 @@ pub enum ViewReply {
     /// An error.
     Error(ErrorObject),
 }
-
-/// The window's web view has a proxy that refuses everything; a version that lets granted domains through changes this with it.
-const EGRESS: csp::Egress = csp::Egress::Refused;
 
 impl Host {
     /// Prepares the View of a call: reads its document (from the record, if it was read before), and gives it an origin of its own.
@@ -140,56 +174,62 @@ impl Host {
         let tool = self.tool_of(&call).await?;
         let document = self.document(&live, &call, &view).await?;
         let label = HostLabel::new(random_label());
-        let view = self.register(label, &live.id, &call, &document)?;
+        let opened = self.register(label, &live.id, &call, &document, Mode::Strict)?;
+        if opened.wishes.iter().any(|it| it.1 == WishState::Open) {
+            self.ask_for_views(&call.server_id, &call.server_name);
+        }
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
         let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
         let outcome = self.outcome_for_view(&call).await;
-        Ok(launch(label, &view, &call, &tool, &document, outcome))
+        Ok(launch(label, opened, &call, &tool, &document, outcome))
     }
 
-    /// Opens a View that is of no call of the conversation.
+    /// Opens a View that is of no call of the conversation. What it declares is not asked about: its author says how strict it is.
     pub(super) fn launch_bench(
         &self,
         live: &Live,
         call: &CallRecord,
-        tool: &Tool,
         document: &ViewResource,
-        outcome: Option<Outcome>,
+        mode: Mode,
+        shown: (&Tool, Option<Outcome>),
     ) -> Result<Launch, HostError> {
         let label = HostLabel::new(random_label());
-        let view = self.register(label, &live.id, call, document)?;
-        Ok(launch(label, &view, call, tool, document, outcome))
+        let opened = self.register(label, &live.id, call, document, mode)?;
+        Ok(launch(label, opened, call, shown.0, document, shown.1))
     }
 
-    /// Makes a document an open View with an origin of its own.
+    /// Makes a document an open View with an origin of its own, with what it is granted of what it wishes for.
     fn register(
         &self,
         label: HostLabel,
         conversation_id: &str,
         call: &CallRecord,
         document: &ViewResource,
-    ) -> Result<LiveView, HostError> {
-        let (granted, rejected) = csp::grant(&document.meta.csp);
-        for entry in &rejected {
-            tracing::warn!(
-                list = entry.list,
-                entry = entry.entry,
-                "a domain that a View declares was not granted"
-            );
-        }
-        // Cameras and the like need the user's consent, which a later version asks for; until then none is granted.
-        let permissions = Permissions::default();
+        mode: Mode,
+    ) -> Result<Opened, HostError> {
+        let (grantable, rejected) = csp::grant(&document.meta.csp);
+        let mut views = lock(&self.0.views);
+        // Read while the Views are locked: what is taken back from now on finds this one among them.
+        let known = self.view_access(&call.server_id);
+        let (csp, permissions) = access::within(&grantable, document.meta.permissions, &known.allowed);
+        let csp = match mode {
+            Mode::Strict => csp,
+            // Whoever asks for it has all domains that may be granted.
+            Mode::Relaxed => grantable.clone(),
+        };
         let view = LiveView {
             view_id: self.new_id(),
             server_id: call.server_id.clone(),
             conversation_id: conversation_id.to_owned(),
             call_id: call.id.clone(),
             html: Arc::from(document.html.as_str()),
-            headers: granted.response_headers(permissions, FRAME_ANCESTORS),
-            csp: granted,
+            wishes: access::wishes(&grantable, document.meta.permissions),
+            csp,
+            permissions,
+            mode,
+            asked: false,
             limiter: Limiter::default(),
         };
-        let mut views = lock(&self.0.views);
         if views.registry.all().count() >= MOST_OPEN {
             return Err(HostError::new(
                 format!("{MOST_OPEN} Views are open, and more would slow the window down."),
@@ -199,8 +239,10 @@ impl Host {
         }
         let opened = views.registry.open(label, view.clone());
         opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
-        views.ends.insert(view.view_id.clone(), CancellationToken::new());
-        Ok(view)
+        views.open.insert(view.view_id.clone(), Open::default());
+        views.stopped.remove(&call.id);
+        let wishes = grants::wish_states(&view, &known);
+        Ok(Opened { view, wishes, rejected })
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -211,9 +253,14 @@ impl Host {
         Ok((live, call))
     }
 
-    /// The document of an open View, for the scheme that serves it.
+    /// The document of an open View or the page around it, for the scheme that serves them.
     pub fn view_document(&self, method: &str, host: &str, path: &str) -> Served {
         lock(&self.0.views).registry.serve(method, host, path)
+    }
+
+    /// Whether a host is that of an open View, so that a frame may go there.
+    pub fn is_view_open(&self, host: &str) -> bool {
+        lock(&self.0.views).registry.at(host).is_some()
     }
 
     /// Whether an open View may show a nested frame at an address.
@@ -238,26 +285,28 @@ impl Host {
 
 fn launch(
     label: HostLabel,
-    view: &LiveView,
+    opened: Opened,
     call: &CallRecord,
     tool: &Tool,
     document: &ViewResource,
     outcome: Option<Outcome>,
 ) -> Launch {
     let windows = cfg!(windows);
-    let permissions = Permissions::default();
+    let Opened { view, wishes, rejected } = opened;
     let (projected, _) = projection::tool(tool);
     Launch {
-        view_id: view.view_id.clone(),
+        view_id: view.view_id,
         url: label.url(windows),
         origin: label.origin(windows),
         sandbox: SANDBOX,
-        allow: csp::allow_attribute(permissions),
+        allow: csp::allow_attribute(view.permissions),
         prefers_border: document.meta.prefers_border.unwrap_or(true),
         tool: projected,
         input: told::input(&call.arguments),
         outcome,
-        capabilities: view.csp.capabilities(permissions, EGRESS),
+        capabilities: view.csp.capabilities(view.permissions),
+        wishes,
+        rejected,
         server_name: call.server_name.clone(),
     }
 }

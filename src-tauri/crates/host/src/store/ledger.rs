@@ -42,6 +42,25 @@ impl Store {
         })
     }
 
+    /// Puts lines in the place of calls: their facts, their values and their records go. All of it or nothing.
+    pub fn fold_calls(&self, call_ids: Vec<String>, lines: Vec<LedgerRow>) -> Written {
+        self.write(move |connection| {
+            for table in ["ledger WHERE call_id", "payload WHERE call_id", "call WHERE id"] {
+                let mut delete = connection.prepare(&format!("DELETE FROM {table} = ?1"))?;
+                for call_id in &call_ids {
+                    delete.execute([call_id])?;
+                }
+            }
+            let mut put = connection.prepare(
+                "INSERT OR REPLACE INTO ledger (seq, at_ms, conversation_id, call_id, entry) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?;
+            for row in &lines {
+                put.execute(params![row.seq, row.at_ms, row.conversation_id, row.call_id, row.entry])?;
+            }
+            Ok(())
+        })
+    }
+
     /// The facts of a conversation, in order.
     ///
     /// # Errors

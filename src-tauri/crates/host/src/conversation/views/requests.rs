@@ -3,12 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use usher_engine::Origin;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
 use super::{
-    super::{CallOrder, CallRecord, CallState, DoorKind, Host, HostError, live::Live, lock},
+    super::{
+        CallOrder, CallRecord, CallState, DoorKind, Host, HostError, approval::Standing, live::Live, lock,
+    },
     ViewReply, doors,
     told::MAX_ANSWER,
 };
@@ -34,11 +37,11 @@ impl Host {
         params: &str,
     ) -> Result<ViewReply, HostError> {
         let key = (view_id.to_owned(), request_id);
-        let (server_id, call_id, end) = {
+        let (conversation_id, call_id, end) = {
             let mut views = lock(&self.0.views);
-            let end = views.ends.get(view_id).ok_or_else(|| HostError::unknown("View"))?.child_token();
+            let end = views.open.get(view_id).ok_or_else(|| HostError::unknown("View"))?.end.child_token();
             let view = views.registry.get(view_id).ok_or_else(|| HostError::unknown("View"))?;
-            let found = (view.server_id.clone(), view.call_id.clone(), end.clone());
+            let found = (view.conversation_id.clone(), view.call_id.clone(), end.clone());
             if views.requests.contains_key(&key) {
                 let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, "a request with this id is open");
                 return Ok(ViewReply::Error(error));
@@ -51,7 +54,7 @@ impl Host {
             views.requests.insert(key.clone(), end);
             found
         };
-        let reply = self.answer_view(view_id, (&server_id, &call_id), method, params, &end).await;
+        let reply = self.answer_view(view_id, (&conversation_id, &call_id), method, params, &end).await;
         lock(&self.0.views).requests.remove(&key);
         Ok(match reply {
             Ok(result) if result.bytes() > MAX_ANSWER => {
@@ -70,7 +73,7 @@ impl Host {
         let key = (view_id.to_owned(), request_id);
         if let Some(end) = views.requests.get(&key) {
             end.cancel();
-        } else if views.ends.contains_key(view_id)
+        } else if views.open.contains_key(view_id)
             && views.newest.get(view_id).is_none_or(|newest| request_id > *newest)
             && views.given_up.len() < MOST_GIVEN_UP
         {
@@ -79,64 +82,83 @@ impl Host {
         }
     }
 
+    /// Counts a request first, by its method and its size alone, and reads it when it is admitted.
     async fn answer_view(
         &self,
         view_id: &str,
-        (server_id, call_id): (&str, &str),
+        of: (&str, &str),
         method: &str,
         params: &str,
         end: &CancellationToken,
     ) -> Result<RawJson, ErrorObject> {
-        let found = match self.bench_asks(view_id).await {
-            Some(found) => found,
-            None => self.find_call(call_id).await,
-        };
-        let (live, call) = found.map_err(|error| ErrorObject::new(ErrorObject::INTERNAL, error.what))?;
-        let tools: Vec<Tool> = match self.server(server_id) {
+        let lane = Lane::of(method);
+        self.admit(view_id, (lane, params.len()), end).await?;
+        let reply = self.read_and_serve(view_id, of, method, params, end).await;
+        if lane == Lane::Server {
+            self.finish(view_id);
+        }
+        reply
+    }
+
+    async fn read_and_serve(
+        &self,
+        view_id: &str,
+        (conversation_id, call_id): (&str, &str),
+        method: &str,
+        params: &str,
+        end: &CancellationToken,
+    ) -> Result<RawJson, ErrorObject> {
+        let live = self.live(conversation_id).await;
+        let live = live.map_err(|error| ErrorObject::new(ErrorObject::INTERNAL, error.what))?;
+        let call = self.bench_asks(view_id).or_else(|| live.with(|it| it.calls.get(call_id).cloned()));
+        let call = call.ok_or_else(|| ErrorObject::new(ErrorObject::INTERNAL, "the View's call is gone"))?;
+        let needs_tools = matches!(method, "tools/call" | "tools/list");
+        let tools: Vec<Tool> = match self.server(&call.server_id).filter(|_| needs_tools) {
             Some(server) => server.tools().iter().map(|it| Tool::clone(&it.tool)).collect(),
             None => Vec::new(),
         };
         let params = if params.is_empty() { None } else { RawJson::parse(params).ok() };
         let request = bridge::check(method, params.as_ref(), &tools)?;
-        let lane = request.lane();
-        self.admit(view_id, lane, end).await?;
         // A call ends by itself, so that its record says how; and what is written into the conversation is written whole.
-        let is_dropped = lane == Lane::Server && !matches!(request, ViewRequest::CallTool { .. });
+        let is_dropped = matches!(request, ViewRequest::ReadResource { .. } | ViewRequest::List(_));
         let work = async {
             match self.bench_answer(view_id, method, &request, end).await {
                 Some(answer) => answer,
                 None => self.serve_view(view_id, (&live, &call), &tools, request, end).await,
             }
         };
-        let reply = tokio::select! {
+        tokio::select! {
             biased;
             reply = work => reply,
             () = end.cancelled(), if is_dropped => Err(gone()),
-        };
-        if lane == Lane::Server
-            && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
-        {
-            view.limiter.finish();
         }
-        reply
     }
 
-    async fn admit(&self, view_id: &str, lane: Lane, end: &CancellationToken) -> Result<(), ErrorObject> {
+    fn finish(&self, view_id: &str) {
+        if let Some(view) = lock(&self.0.views).registry.get_mut(view_id) {
+            view.limiter.finish();
+        }
+    }
+
+    async fn admit(
+        &self,
+        view_id: &str,
+        (lane, bytes): (Lane, usize),
+        end: &CancellationToken,
+    ) -> Result<(), ErrorObject> {
         let now = u64::try_from(self.now_ms()).unwrap_or_default();
         let admission = {
             let mut views = lock(&self.0.views);
             let view = views.registry.get_mut(view_id).ok_or_else(Admission::refusal)?;
-            view.limiter.admit(lane, now)
+            view.limiter.admit(lane, bytes, now)
         };
         match admission {
             Admission::Now => Ok(()),
             Admission::After(wait) => tokio::select! {
                 () = tokio::time::sleep(std::time::Duration::from_millis(wait)) => Ok(()),
                 () = end.cancelled() => {
-                    if lane == Lane::Server
-                        && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
-                    {
-                        view.limiter.finish();
+                    if lane == Lane::Server {
+                        self.finish(view_id);
                     }
                     Err(gone())
                 }
@@ -165,7 +187,7 @@ impl Host {
                     cancel: end.clone(),
                     reports_to: progress_token.map(|token| (view_id.to_owned(), token)),
                 };
-                self.call_for_view(live, order).await
+                self.call_for_view(view_id, live, order).await
             }
             ViewRequest::ListTools => Ok(projection::tools_list(tools)),
             ViewRequest::ReadResource { uri } => {
@@ -208,7 +230,14 @@ impl Host {
         server.connection().map(|it| it.0).map_err(|error| unreachable_server(&error.in_short()))
     }
 
-    async fn call_for_view(&self, live: &Arc<Live>, order: CallOrder) -> Result<RawJson, ErrorObject> {
+    async fn call_for_view(
+        &self,
+        view_id: &str,
+        live: &Arc<Live>,
+        order: CallOrder,
+    ) -> Result<RawJson, ErrorObject> {
+        // Held until the call has ended, if the user is to be asked about it.
+        let turn = self.turn_to_ask(view_id, live, &order).await?;
         let end = self.run_call(live, order).await;
         match (&end.record.state, self.view_result(&end.record).await) {
             (CallState::Done | CallState::ToolError, Some(result)) => Ok(result),
@@ -216,9 +245,49 @@ impl Host {
             (CallState::Failed { what, .. }, _) => {
                 Err(unreachable_server(end.heard.as_ref().unwrap_or(what)))
             }
-            (CallState::Refused, _) => Err(ErrorObject::new(-32000, "the user did not allow this call")),
+            (CallState::Refused, _) => {
+                let now = u64::try_from(self.now_ms()).unwrap_or_default();
+                if turn.is_some()
+                    && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
+                {
+                    view.limiter.was_refused(now);
+                }
+                Err(ErrorObject::new(-32000, "the user did not allow this call"))
+            }
             (state, _) => Err(ErrorObject::new(-32000, format!("the call ended as {}", state.word()))),
         }
+    }
+
+    /// Waits until no other call of the View stands before the user, if this one will. A View whose calls were refused twice in a short
+    /// time asks nothing for a while.
+    async fn turn_to_ask(
+        &self,
+        view_id: &str,
+        live: &Live,
+        order: &CallOrder,
+    ) -> Result<Option<OwnedMutexGuard<()>>, ErrorObject> {
+        let tool = self.server(&order.server_id).and_then(|it| it.tool(&order.tool));
+        let Some(tool) = tool else { return Ok(None) };
+        let is_asked = || matches!(self.standing(&live.id, &order.server_id, &tool), Standing::Ask(_));
+        if !is_asked() {
+            return Ok(None);
+        }
+        let asks = lock(&self.0.views).open.get(view_id).map(|it| Arc::clone(&it.asks)).ok_or_else(gone)?;
+        let turn = tokio::select! {
+            turn = asks.lock_owned() => turn,
+            () = order.cancel.cancelled() => return Err(gone()),
+        };
+        // The answer to the one before may have settled this one too.
+        if !is_asked() {
+            return Ok(None);
+        }
+        let now = u64::try_from(self.now_ms()).unwrap_or_default();
+        let may_ask = lock(&self.0.views).registry.get(view_id).is_some_and(|it| it.limiter.may_ask(now));
+        if !may_ask {
+            let what = "the user refused calls of this View; it may ask again in a minute";
+            return Err(ErrorObject::new(-32000, what));
+        }
+        Ok(Some(turn))
     }
 }
 
