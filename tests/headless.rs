@@ -25,6 +25,7 @@ mod servers_cli;
 mod tidy;
 mod views;
 mod views_access;
+mod views_kept;
 mod views_told;
 mod views_unruly;
 

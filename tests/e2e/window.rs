@@ -9,6 +9,7 @@
 //! | `servers` | a server by its address is tested, added, pinned and edited; a list is reviewed before anything runs; secrets stay out |
 //! | `contract` | a check from a tool's card to the place in the bytes, and a pasted result |
 //! | `host_interface` | the test build, driven as a host under test: what a View finds, and what comes of its words |
+//! | `display` | a View in the whole window and in a box of its own, the same frame all the while, and how it ends |
 //! | `hostile` | a View that tries everything: no command runs, nothing leaves, the window stays well |
 //! | `leaked_key` | a View that has the key of the page: no command runs, because it is not the only lock |
 //! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
@@ -23,6 +24,7 @@ mod audiences;
 mod bench;
 mod consent;
 mod contract;
+mod display;
 mod host_interface;
 mod hostile;
 mod leaked_key;

@@ -2,6 +2,7 @@ import { render, screen, waitFor, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
 import App from "./App.svelte";
+import { displays } from "./components/view/display.svelte";
 import { scriptMemory } from "./features/scripting/memory.svelte";
 import { demoCall } from "./platform/demo/conversation";
 import { fakePlatform, type FakeOptions } from "./platform/fake";
@@ -217,6 +218,17 @@ describe("the window", () => {
     expect(document.activeElement).toBe(screen.getByTestId("composer-input"));
     await userEvent.click(screen.getByTestId("go-to-question"));
     expect(document.activeElement).toBe(screen.getByTestId("approval-once"));
+  });
+
+  it("takes a question from under a View that covers the window, once the View is back in its place", async () => {
+    const { ask } = await questioned();
+    displays.show({}, "fullscreen");
+    ask();
+    await waitFor(() => expect(screen.getByTestId("question-news").textContent).toContain("Ctrl+J goes to the question."));
+    expect(document.activeElement).toBe(screen.getByTestId("composer-input"));
+    await userEvent.keyboard("{Escape}");
+    expect(displays.covered).toBe(false);
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("approval-once")));
   });
 
   it("says in the Script pane that the script waits, and goes to its question", async () => {

@@ -28,6 +28,8 @@ use super::{
 const KEPT_EVENTS: usize = 4_096;
 /// How long events are gathered into one batch: a frame.
 const FRAME: Duration = Duration::from_millis(16);
+/// How long the window may take to end its Views when it closes; each has a second to put its things away.
+const LEAVE: Duration = Duration::from_millis(1_200);
 
 /// What everything behind the window is opened with.
 pub struct UsherOptions {
@@ -209,7 +211,8 @@ impl Board {
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
             | UiEvent::ViewAccessChanged { .. }
-            | UiEvent::ViewMessage { .. } => {}
+            | UiEvent::ViewMessage { .. }
+            | UiEvent::WindowCloses => {}
         }
     }
 }
@@ -303,6 +306,24 @@ impl From<HostError> for ApiError {
     }
 }
 
+impl Usher {
+    /// Lets the Views that are open put their things away. A page that does not answer is not waited for any longer.
+    async fn leave_views(&self) {
+        if self.host.open_views() == 0 {
+            return;
+        }
+        lock(&self.board).push(vec![UiEvent::WindowCloses]);
+        let gone = async {
+            while self.host.open_views() > 0 {
+                tokio::time::sleep(FRAME).await;
+            }
+        };
+        if tokio::time::timeout(LEAVE, gone).await.is_err() {
+            tracing::warn!("a View did not end in time");
+        }
+    }
+}
+
 impl WindowHost for Usher {
     fn subscribe(&self, since: Option<u64>, sink: BatchSink) -> Snapshot {
         let servers =
@@ -385,6 +406,7 @@ impl WindowHost for Usher {
     }
 
     async fn shut_down(&self) {
+        self.leave_views().await;
         self.host.shut_down().await;
     }
 }

@@ -266,11 +266,11 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
 }
 
 async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
+    let slot = slot(host, &call);
     let mut shown = Vec::new();
     for output in call.shown {
         shown.push(shown_output(host, output).await);
     }
-    let open = call.state.is_open();
     view::ToolCallView {
         number: call.number,
         origin: origin(call.origin),
@@ -306,12 +306,7 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
             .collect(),
         defects: call.defects.iter().map(rule_text).collect(),
         shown,
-        view: call.view.map(|it| view::ViewSlot {
-            from_history: !open && !host.is_of_this_run(call.started_ms),
-            can_open: true,
-            why_not: host.view_stopped(&call.id),
-            resource_uri: it.resource_uri,
-        }),
+        view: slot,
         elapsed_ms: call
             .ended_ms
             .map(|end| u64::try_from(end - call.started_ms - call.waited_ms).unwrap_or_default()),
@@ -322,6 +317,20 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
         title: call.title,
         arguments_json: call.arguments.get().to_owned(),
     }
+}
+
+fn slot(host: &Host, call: &CallRecord) -> Option<view::ViewSlot> {
+    let it = call.view.as_ref()?;
+    let why_not = host.why_no_view(call);
+    Some(view::ViewSlot {
+        resource_uri: it.resource_uri.clone(),
+        can_open: why_not.is_none(),
+        // One that ended with its page can be opened, and waits for the user all the same.
+        why_not: why_not.map(str::to_owned).or_else(|| host.view_stopped(&call.id)),
+        from_history: !call.state.is_open() && !host.is_of_this_run(call.started_ms),
+        page_kept: it.resource_handle.is_some(),
+        refused: it.refused.clone(),
+    })
 }
 
 fn origin(it: Origin) -> view::CallOrigin {

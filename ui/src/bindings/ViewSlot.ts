@@ -15,4 +15,12 @@ why_not: string | null,
 /**
  * Whether the call is of an earlier run of the application, so that it opens only when the user asks.
  */
-from_history: boolean, };
+from_history: boolean, 
+/**
+ * Whether its page was recorded. One that was not is read from its server when the View starts.
+ */
+page_kept: boolean, 
+/**
+ * Why its page was refused when it was last read, for people.
+ */
+refused: string | null, };

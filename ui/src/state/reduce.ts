@@ -166,7 +166,8 @@ export function reduce(state: AppState, event: UiEvent): AppState {
     case "view_access_changed":
       return { ...state, access: { ...state.access, [event.view_id]: { wishes: event.wishes, startsAgain: event.starts_again } } };
     case "view_message":
-      // A message for a View is handed to its frame by the store; it is no state.
+    case "window_closes":
+      // A message for a View is handed to its frame by the store, and the end to the Views; neither is state.
       return state;
   }
 }

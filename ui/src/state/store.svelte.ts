@@ -61,6 +61,8 @@ export class Store {
   waiting: readonly ToolCallView[] = $derived(this.calls.filter((call) => call.state.kind === "awaiting_approval"));
   /** Whether something was written for a conversation and not sent yet; said by whoever keeps it. */
   holdsDraft: (conversationId: string) => boolean = () => false;
+  /** The window closes and waits a moment for its Views; said by whoever has them. */
+  closes: () => void = () => undefined;
 
   readonly #platform: Platform;
   readonly #viewListeners = new Map<string, Set<(messageJson: string) => void>>();
@@ -250,6 +252,8 @@ export class Store {
     for (const event of outcome.events) {
       if (event.type === "view_message") {
         this.#tellView(event.view_id, event.message_json);
+      } else if (event.type === "window_closes") {
+        this.closes();
       } else if (event.type === "conversation_removed") {
         if (this.conversationId === event.conversation_id) this.#showNewest();
       } else if ("conversation_id" in event) {

@@ -16,6 +16,10 @@ pub struct ViewSlot {
     pub why_not: Option<String>,
     /// Whether the call is of an earlier run of the application, so that it opens only when the user asks.
     pub from_history: bool,
+    /// Whether its page was recorded. One that was not is read from its server when the View starts.
+    pub page_kept: bool,
+    /// Why its page was refused when it was last read, for people.
+    pub refused: Option<String>,
 }
 
 /// What the window needs to start a View.

@@ -98,6 +98,8 @@ pub enum UiEvent {
     ViewMessage { view_id: String, message_json: String },
     /// What a live View may have is other now. `starts_again` says that the user has just allowed what this View asked for.
     ViewAccessChanged { view_id: String, wishes: Vec<WishStateView>, starts_again: bool },
+    /// The window closes; Views put their things away, and are closed one by one.
+    WindowCloses,
 }
 
 /// Something to tell the user.

@@ -1,4 +1,7 @@
-/** What crossed the boundary of a View, in both directions: names and sizes, and on the bench the values too. */
+/**
+ * What crossed the boundary of a View, in both directions: names and sizes, why something was stopped, and the beginning
+ * of what the View itself logs; on the bench the values too.
+ */
 
 /** Entries that are kept. */
 const KEPT = 400;

@@ -31,7 +31,7 @@ function around(change: Partial<Surroundings> = {}): Surroundings {
   return {
     theme: "dark",
     read: (token) => tokens[token] ?? "",
-    width: 579.6,
+    place: { mode: "inline", width: 579.6, height: 240 },
     locale: "de-CH",
     timeZone: "Europe/Zurich",
     touch: false,
@@ -70,6 +70,8 @@ describe("hostContext", () => {
       {
         "availableDisplayModes": [
           "inline",
+          "fullscreen",
+          "pip",
         ],
         "containerDimensions": {
           "maxHeight": 1200,
@@ -101,6 +103,11 @@ describe("hostContext", () => {
         "userAgent": "usher/0.1.0",
       }
     `);
+  });
+
+  it.each(["fullscreen", "pip"] as const)("says the whole size of the box in %s", (mode) => {
+    const context = hostContext(around({ place: { mode, width: 399.6, height: 271.2 } }));
+    expect([context.displayMode, context.containerDimensions]).toEqual([mode, { width: 400, height: 271 }]);
   });
 
   it.each(['{"name":"t"}', '{"name":"t","inputSchema":{"type":"string"}}', "not JSON", "[]"])(

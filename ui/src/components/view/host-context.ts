@@ -3,6 +3,7 @@
  * `styles.variables`, or a tool without an object schema, and Views of today refuse the whole handshake.
  */
 import type { McpUiHostCapabilities, McpUiHostContext, McpUiStyleVariableKey } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { MODES, type Mode } from "./display.svelte";
 
 /** Light or dark, as it is now. */
 export type LiveTheme = "light" | "dark";
@@ -116,12 +117,18 @@ export function styleVariables(read: ReadToken): Record<string, string> {
   return variables;
 }
 
+/** Where a View is shown, and how large its frame is, in pixels. */
+export interface Place {
+  mode: Mode;
+  width: number;
+  height: number;
+}
+
 /** What stands around a View. */
 export interface Surroundings {
   theme: LiveTheme;
   read: ReadToken;
-  /** The frame's width in pixels. */
-  width: number;
+  place: Place;
   locale: string;
   timeZone: string;
   touch: boolean;
@@ -139,17 +146,23 @@ export function hostContext(around: Surroundings): McpUiHostContext {
     ...(tool === null ? {} : { toolInfo: { tool } }),
     theme: around.theme,
     styles: { variables: styleVariables(around.read) as NonNullable<NonNullable<McpUiHostContext["styles"]>["variables"]> },
-    displayMode: "inline",
-    availableDisplayModes: ["inline"],
-    // The width is the transcript's and the View cannot have more; the height follows the View.
-    containerDimensions: { width: Math.round(around.width), maxHeight: MOST_HEIGHT },
+    displayMode: around.place.mode,
+    availableDisplayModes: [...MODES],
+    containerDimensions: dimensions(around.place),
     locale: knownLocale(around.locale),
     timeZone: around.timeZone,
     userAgent: `usher/${around.version}`,
     platform: "desktop",
     deviceCapabilities: { touch: around.touch, hover: around.hover },
+    // A window has no notch, and nothing of it lies over the frame.
     safeAreaInsets: { top: 0, right: 0, bottom: 0, left: 0 },
   };
+}
+
+/** In the conversation the width is the transcript's and the height follows the View; elsewhere both are the box's. */
+function dimensions({ mode, width, height }: Place): NonNullable<McpUiHostContext["containerDimensions"]> {
+  if (mode === "inline") return { width: Math.round(width), maxHeight: MOST_HEIGHT };
+  return { width: Math.round(width), height: Math.round(height) };
 }
 
 /** What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted. */

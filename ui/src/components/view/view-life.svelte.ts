@@ -12,7 +12,9 @@ import { toApiError } from "../../platform/types";
 import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Question, Seat } from "./consent";
+import type { Displays, Mode } from "./display.svelte";
 import { HeightKeeper } from "./height";
+import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
 import type { SessionDoors, ViewSession } from "./view-session";
 
@@ -31,7 +33,12 @@ export type Phase =
   | { kind: "stopping"; launch: ViewLaunch }
   /** By the user, or for a reason. */
   | { kind: "stopped"; why: string | null }
+  /** Ended to save memory; it comes back when it is looked at. */
+  | { kind: "resting" }
   | { kind: "failed"; what: string; todo: string };
+
+/** How a View is left. */
+export type Ended = Extract<Phase, { kind: "closed" | "stopped" | "resting" }>;
 
 /** What a View's life needs from the outside. */
 export interface LifeDoors {
@@ -49,8 +56,10 @@ export interface LifeDoors {
   seat: (show: (question: Question | null) => void) => Seat;
   /** Opens an address outside. */
   openLink: (url: string) => Promise<void>;
-  /** The surroundings of the View now, for a frame of this many pixels. */
-  context: (launch: ViewLaunch, width: number) => McpUiHostContext;
+  /** The surroundings of the View now, for a frame in this place. */
+  context: (launch: ViewLaunch, place: Place) => McpUiHostContext;
+  /** Where the Views of the window are shown. */
+  displays: Pick<Displays, "mode" | "show" | "wish" | "forget">;
   /** What the frame is called for those who do not see it. */
   title: () => string;
   theme: () => "light" | "dark";
@@ -78,8 +87,11 @@ export class ViewLife {
   phase = $state.raw<Phase>({ kind: "closed" });
   /** Pixels that the frame is shown with. */
   height = $state(FIRST_HEIGHT);
-  /** Pixels of the frame's place; the caller binds it. */
+  /** Pixels of the frame's box; the caller binds them. */
   width = $state(0);
+  boxHeight = $state(0);
+  /** The modes that the View may be shown in. Unknown until it is ready, and then only its own place is sure. */
+  modes = $state.raw<readonly Mode[]>(["inline"]);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
   /** What the View's policy stopped. */
@@ -90,31 +102,63 @@ export class ViewLife {
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
   private opening: Opening | null = null;
+  private asking = 0;
+  /** Counts the openings, so that an answer which comes late is known as such. */
+  private turn = 0;
+  /** The end that is on its way. */
+  private ending: Promise<void> = Promise.resolve();
 
   constructor(private readonly doors: LifeDoors) {}
 
-  async open(): Promise<void> {
+  /** Where it is shown. */
+  get mode(): Mode {
+    return this.doors.displays.mode(this);
+  }
+
+  /** The user wants it elsewhere. */
+  show(mode: Mode): void {
+    if (this.phase.kind === "live" && (mode === "inline" || this.modes.includes(mode))) this.doors.displays.show(this, mode);
+  }
+
+  /** It has a frame, or gets one. */
+  get runs(): boolean {
+    return this.phase.kind === "live" || this.phase.kind === "stopping" || this.phase.kind === "opening";
+  }
+
+  /** Whether it asked for something that has no answer yet, or the user looks at it beside the conversation. */
+  get isBusy(): boolean {
+    return this.asking > 0 || this.question !== null || this.mode !== "inline";
+  }
+
+  /** Starts the View. One that comes back has its old height from the start, so that nothing around it jumps. */
+  async open(comesBack = this.phase.kind === "resting"): Promise<void> {
+    if (!comesBack) this.height = FIRST_HEIGHT;
     this.phase = { kind: "opening" };
+    const turn = (this.turn += 1);
     try {
       const launch = await this.doors.open();
       // Read through a function: it may have become another one meanwhile.
-      if (this.kind() !== "opening") {
+      if (this.kind() !== "opening" || turn !== this.turn) {
         await this.close(launch);
         return;
       }
-      this.height = FIRST_HEIGHT;
       this.phase = { kind: "live", launch, started: "waiting" };
     } catch (thrown) {
       const error = toApiError(thrown);
-      this.phase = { kind: "failed", what: error.what, todo: error.todo };
+      if (turn === this.turn && this.kind() === "opening") this.phase = { kind: "failed", what: error.what, todo: error.todo };
     }
   }
 
   /** Ends the View: it may put its things away for a second, then its frame and its origin are gone. */
-  async stop(why: string | null = null, then: Phase = { kind: "stopped", why }): Promise<void> {
+  async stop(then: Ended = { kind: "stopped", why: null }): Promise<void> {
     if (this.phase.kind === "opening") this.phase = then;
-    if (this.phase.kind !== "live") return;
-    const { launch } = this.phase;
+    if (this.phase.kind === "live") this.ending = this.end(this.phase.launch, then);
+    await this.ending;
+  }
+
+  private async end(launch: ViewLaunch, then: Ended): Promise<void> {
+    // It ends in its place, and holds nobody up elsewhere meanwhile.
+    this.doors.displays.forget(this);
     const ending = this.opening;
     this.opening = null;
     if (ending !== null) {
@@ -122,22 +166,32 @@ export class ViewLife {
       this.phase = { kind: "stopping", launch };
       await ending.session.teardown();
     }
+    this.modes = ["inline"];
     this.phase = then;
     await this.close(launch);
   }
 
-  async reload(): Promise<void> {
-    await this.stop(null, { kind: "closed" });
-    await this.open();
+  /** It is not opened before it is looked at. */
+  wait(): void {
+    if (this.phase.kind === "closed") this.phase = { kind: "resting" };
   }
 
-  /** The window takes the View's place away; the View hears of it, and Rust takes its origin away. */
+  async reload(): Promise<void> {
+    await this.stop({ kind: "closed" });
+    await this.open(true);
+  }
+
+  /**
+   * The window takes the View's place away at once; the View hears of it, but cannot answer any more. Whoever can wait
+   * stops it before.
+   */
   destroy(): void {
     const ending = this.opening;
     const gone = this.phase.kind === "live" ? this.phase.launch : null;
     this.opening = null;
     // An opening that is on its way sees by this that nobody waits for it.
     this.phase = { kind: "closed" };
+    this.doors.displays.forget(this);
     ending?.end();
     void ending?.session.teardown();
     if (gone !== null) void this.close(gone);
@@ -148,12 +202,12 @@ export class ViewLife {
     this.opening?.seat.answer(choice);
   }
 
-  /** Tells the View its surroundings, which may have changed. */
+  /** Tells the View its surroundings, which may have changed. A frame without a size is not shown now. */
   surround(theme: "light" | "dark"): void {
     const { opening } = this;
     if (opening === null || this.width === 0) return;
     opening.frame.style.colorScheme = theme;
-    opening.session.setContext(this.doors.context(opening.launch, this.width));
+    opening.session.setContext(this.doors.context(opening.launch, this.where()));
   }
 
   /**
@@ -174,7 +228,7 @@ export class ViewLife {
         frame.style.colorScheme = this.doors.theme();
         box.append(frame);
         let gone = false;
-        const unguard = keyboard().guard(frame, () => void this.stop(THIEF));
+        const unguard = keyboard().guard(frame, () => void this.stop({ kind: "stopped", why: THIEF }));
         void this.connect(launch, frame, () => gone);
         return () => {
           gone = true;
@@ -196,9 +250,9 @@ export class ViewLife {
       if (this.opening?.log === log) this.blocked = all;
     });
     const seat = doors.seat((next) => (this.question = next));
-    const heights = new HeightKeeper(FIRST_HEIGHT, now);
+    const heights = new HeightKeeper(this.height, now);
     const pieces = doors.pieces?.();
-    const session = new ViewSession(launch, doors.context(launch, this.width), {
+    const session = new ViewSession(launch, doors.context(launch, this.where()), {
       request: this.requests(launch),
       consent: (asks, signal) => seat.ask(asks, signal),
       openLink: doors.openLink,
@@ -206,11 +260,18 @@ export class ViewLife {
       log,
       now,
       version: doors.version(),
-      oninitialized: () => this.started("yes"),
-      onsize: (reported) => (this.height = heights.next(reported)),
+      oninitialized: (modes) => {
+        this.modes = modes;
+        this.started("yes");
+      },
+      onsize: (reported) => {
+        // What it measures in another box says nothing of its place in the conversation.
+        if (this.mode === "inline") this.height = heights.next(reported);
+      },
+      onmode: (wanted, modes) => (this.phase.kind === "live" ? doors.displays.wish(this, wanted, modes) : this.mode),
       onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
-      onflood: () => void this.stop(FLOOD),
+      onflood: () => void this.stop({ kind: "stopped", why: FLOOD }),
       ...(pieces === undefined ? {} : { pieces }),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
@@ -236,14 +297,20 @@ export class ViewLife {
       const requestId = (count += 1);
       const giveUp = (): void => this.doors.giveUp(view_id, requestId);
       signal.addEventListener("abort", giveUp, { once: true });
+      this.asking += 1;
       try {
         return await this.doors.request(view_id, requestId, method, paramsJson);
       } catch (thrown) {
         return { kind: "error", code: -32603, message: toApiError(thrown).what };
       } finally {
+        this.asking -= 1;
         signal.removeEventListener("abort", giveUp);
       }
     };
+  }
+
+  private where(): Place {
+    return { mode: this.mode, width: this.width, height: this.boxHeight };
   }
 
   private started(how: "late" | "yes"): void {

@@ -5,11 +5,12 @@ import { BridgeLog } from "./bridge-log";
 import type { Question } from "./consent";
 import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageSource } from "../../platform/messages";
+import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
 import { ViewSession, type SessionDoors } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
-const AROUND = { theme: "light", read: () => "red", width: 500, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
+const AROUND = { theme: "light", read: () => "red", place: { mode: "inline", width: 500, height: 240 }, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
 const LAUNCH: ViewLaunch = {
   view_id: "v1",
   url: `${ORIGIN}/`,
@@ -42,6 +43,8 @@ class ByHand {
   floods = 0;
   heights: Array<number | undefined> = [];
   readonly blocked: Array<[string, string]> = [];
+  modes: readonly Mode[] = [];
+  mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly questions: Question[] = [];
   readonly opened: string[] = [];
@@ -73,9 +76,13 @@ class ByHand {
       log: this.log,
       now: () => 0,
       version: "1",
-      oninitialized: () => (this.initialized += 1),
+      oninitialized: (modes) => {
+        this.initialized += 1;
+        this.modes = modes;
+      },
       onsize: (height) => this.heights.push(height),
       onblocked: (directive, uri) => this.blocked.push([directive, uri]),
+      onmode: (wanted, modes) => (modes.includes(wanted) ? (this.mode = wanted) : this.mode),
       onleave: () => undefined,
       onflood: () => (this.floods += 1),
       ...(pieces === undefined ? {} : { pieces }),
@@ -97,11 +104,11 @@ class ByHand {
     await settle();
   }
 
-  async initialize(): Promise<void> {
+  async initialize(appCapabilities: object = {}): Promise<void> {
     await this.send({
       id: 1,
       method: "ui/initialize",
-      params: { protocolVersion: "2026-01-26", appInfo: { name: "hand", version: "1" }, appCapabilities: {} },
+      params: { protocolVersion: "2026-01-26", appInfo: { name: "hand", version: "1" }, appCapabilities },
     });
     await this.send({ method: "ui/notifications/initialized", params: {} });
   }
@@ -455,5 +462,26 @@ describe("the end", () => {
     await view.session.teardown();
     expect(view.got).toEqual([]);
     expect(view.listening).toBe(0);
+  });
+});
+
+describe("where a View is shown", () => {
+  it.each([
+    ["nothing", {}, "fullscreen", "fullscreen"],
+    ["the mode", { availableDisplayModes: ["inline", "fullscreen"] }, "fullscreen", "fullscreen"],
+    ["another mode", { availableDisplayModes: ["inline", "fullscreen"] }, "pip", "inline"],
+    ["no mode at all", { availableDisplayModes: [] }, "pip", "inline"],
+  ])("answers with the mode that it has then, when the View declared %s", async (_, declared, wanted, given) => {
+    const view = await new ByHand().connect();
+    await view.initialize(declared);
+    await view.send({ id: 2, method: "ui/request-display-mode", params: { mode: wanted } });
+    expect(view.got.at(-1)).toEqual({ jsonrpc: "2.0", id: 2, result: { mode: given } });
+    expect(view.mode).toBe(given);
+  });
+
+  it("hands on the modes that the View declared", async () => {
+    const view = await new ByHand().connect();
+    await view.initialize({ availableDisplayModes: ["pip"] });
+    expect(view.modes).toEqual(["inline", "pip"]);
   });
 });

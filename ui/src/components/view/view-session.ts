@@ -10,6 +10,7 @@ import { z } from "zod";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
+import { offered, type Mode } from "./display.svelte";
 import { isClearing, MOST_CHARACTERS, wordsOf, type Question } from "./consent";
 import type { MessageSource } from "../../platform/messages";
 import { FrameTransport, type FrameWindow } from "./frame-transport";
@@ -33,10 +34,13 @@ export interface SessionDoors {
   now: () => number;
   /** The application's version. */
   version: string;
-  oninitialized: () => void;
+  /** The View is ready, perhaps not for the first time. It may be shown in these modes. */
+  oninitialized: (modes: readonly Mode[]) => void;
   onsize: (height: number | undefined) => void;
   /** The View's policy stopped a request, as its frame says. */
   onblocked: (directive: string, uri: string) => void;
+  /** The View asks to be shown in a mode; the answer is the mode that it has then. */
+  onmode: (wanted: Mode, modes: readonly Mode[]) => Mode;
   /** The View asks to be closed. */
   onleave: () => void;
   /** The View does nothing but flood. */
@@ -167,7 +171,7 @@ export class ViewSession {
     this.rounds += 1;
     this.initialized = true;
     this.hasInput = false;
-    this.doors.oninitialized();
+    this.doors.oninitialized(this.modes());
     if (this.doors.pieces === undefined) this.tellInput();
     else void this.tellPieces(this.doors.pieces, this.rounds);
   }
@@ -197,6 +201,10 @@ export class ViewSession {
     this.context = null;
   }
 
+  private modes(): readonly Mode[] {
+    return offered(this.bridge.getAppCapabilities()?.availableDisplayModes);
+  }
+
   private handlers(): void {
     const { bridge } = this;
     bridge.addEventListener("initialized", () => {
@@ -212,6 +220,7 @@ export class ViewSession {
       const text = typeof params.data === "string" ? params.data : JSON.stringify(params.data);
       this.doors.log.add("in", `log ${params.level}`, text.length, text.slice(0, 200));
     });
+    bridge.onrequestdisplaymode = (params) => Promise.resolve({ mode: this.doors.onmode(params.mode, this.modes()) });
     bridge.oncalltool = (params, extra) => this.forward("tools/call", withMeta(params, extra.mcpReq._meta), extra.mcpReq.signal);
     bridge.onreadresource = (params, extra) => this.forward("resources/read", params, extra.mcpReq.signal);
     bridge.onlistresources = (params, extra) => this.forward("resources/list", params, extra.mcpReq.signal);

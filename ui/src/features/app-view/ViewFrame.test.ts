@@ -5,6 +5,7 @@ import type { Snapshot } from "../../bindings/Snapshot";
 import type { ToolCallView } from "../../bindings/ToolCallView";
 import type { UiBatch } from "../../bindings/UiBatch";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
+import { crowd, MOST_RUNNING } from "../../components/view/crowd";
 import type { Platform } from "../../platform/types";
 import { Store } from "../../state/store.svelte";
 import Stage from "./ViewStage.test.svelte";
@@ -71,9 +72,10 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
-const SLOT = { resource_uri: "ui://x", can_open: true, why_not: null, from_history: false };
+const SLOT = { resource_uri: "ui://x", can_open: true, why_not: null, from_history: false, page_kept: true, refused: null };
 
 describe("ViewFrame", () => {
   it("makes one frame with what Rust granted, and loads it after the bridge listens", async () => {
@@ -136,13 +138,20 @@ describe("ViewFrame", () => {
     window.dispatchEvent(Object.assign(new Event("message"), { source: frame.contentWindow, origin: ORIGIN, data: { jsonrpc: "2.0", ...message } }));
   }
 
-  async function speaking(asked: string[], host: Store = store(asked), heard: (message: unknown) => void = () => undefined): Promise<HTMLIFrameElement> {
+  async function speaking(asked: string[], host: Store = store(asked), heard: (message: unknown) => void = () => undefined, appCapabilities: object = {}): Promise<HTMLIFrameElement> {
     // A frame keeps its window when its address is set; jsdom gives it another one.
-    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue({ postMessage: heard } as unknown as Window);
+    let answered = false;
+    const postMessage = (message: unknown): void => {
+      answered = true;
+      heard(message);
+    };
+    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue({ postMessage } as unknown as Window);
     render(Stage, { store: host, call: call(SLOT) });
     const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
     await waitFor(() => expect(frame.getAttribute("src")).not.toBeNull());
-    say(frame, { id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities: {} } });
+    say(frame, { id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "v", version: "1" }, appCapabilities } });
+    // A View is ready when it has the answer.
+    await waitFor(() => expect(answered).toBe(true));
     say(frame, { method: "ui/notifications/initialized", params: {} });
     return frame;
   }
@@ -293,5 +302,112 @@ describe("ViewFrame", () => {
     await screen.findByRole("dialog");
     say(frame, { method: "ui/notifications/request-teardown", params: {} });
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
+  const section = (): HTMLElement => screen.getByRole("region", { name: "View of Sample: refresh_dashboard" });
+  type Heard = { id?: number; method?: string; params?: Record<string, unknown>; result?: unknown };
+
+  it("shows the very same frame in the whole window and back, tells the View, and keeps the focus", async () => {
+    vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(500);
+    vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
+    const heard: Heard[] = [];
+    const frame = await speaking([], undefined, (message) => heard.push(message as Heard));
+    const told = () => heard.filter((it) => it.method === "ui/notifications/host-context-changed").map((it) => [it.params?.["displayMode"], it.params?.["containerDimensions"]]);
+    const parent = frame.parentElement;
+    await userEvent.click(await screen.findByRole("button", { name: "Show the View in the whole window" }));
+    expect(section().dataset["mode"]).toBe("fullscreen");
+    expect(screen.getByTestId("view-away").textContent).toContain("in the whole window");
+    const back = screen.getByTestId("view-fullscreen");
+    expect(back.textContent).toContain("Back to the conversation");
+    await waitFor(() => expect(document.activeElement).toBe(back));
+    await waitFor(() => expect(told()).toEqual([["fullscreen", { width: 500, height: 300 }]]));
+    await userEvent.click(back);
+    expect(section().dataset["mode"]).toBe("inline");
+    await waitFor(() => expect(told().at(-1)).toEqual(["inline", { width: 500, maxHeight: 1200 }]));
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("view-fullscreen")));
+    expect(screen.getByTestId("view-frame")).toBe(frame);
+    expect(frame.parentElement).toBe(parent);
+  });
+
+  it("tells the View another language when it comes", async () => {
+    vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(500);
+    const heard: Heard[] = [];
+    const asked: string[] = [];
+    const host = store(asked);
+    await speaking(asked, host, (message) => heard.push(message as Heard));
+    await screen.findByTestId("view-pip");
+    const told = () => heard.filter((it) => it.method === "ui/notifications/host-context-changed").map((it) => it.params);
+    vi.spyOn(navigator, "language", "get").mockReturnValue("de-CH");
+    window.dispatchEvent(new Event("languagechange"));
+    await waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ locale: "de-CH" })));
+    expect(told()).toHaveLength(1);
+  });
+
+  it("gives a View the box that it asks for, which the arrow keys move and resize within the window", async () => {
+    const heard: Heard[] = [];
+    const frame = await speaking([], undefined, (message) => heard.push(message as Heard), { availableDisplayModes: ["inline", "pip"] });
+    await screen.findByTestId("view-pip");
+    expect(screen.queryByTestId("view-fullscreen"), "it is not offered what it did not declare").toBeNull();
+    say(frame, { id: 7, method: "ui/request-display-mode", params: { mode: "fullscreen" } });
+    say(frame, { id: 8, method: "ui/request-display-mode", params: { mode: "pip" } });
+    await waitFor(() => expect(heard.filter((it) => it.result !== undefined && it.id !== 1)).toEqual([
+      { jsonrpc: "2.0", id: 7, result: { mode: "inline" } },
+      { jsonrpc: "2.0", id: 8, result: { mode: "pip" } },
+    ]));
+    await waitFor(() => expect(section().dataset["mode"]).toBe("pip"));
+    const at = () => ["left", "top", "width", "height"].map((it) => Number.parseInt(section().style.getPropertyValue(it), 10));
+    const [left = 0, top = 0, width = 0, height = 0] = at();
+    screen.getByTestId("view-move").focus();
+    await userEvent.keyboard("{ArrowLeft}{ArrowUp}{ArrowUp}");
+    expect(at()).toEqual([left - 16, top - 32, width, height]);
+    screen.getByTestId("view-resize").focus();
+    await userEvent.keyboard("{ArrowLeft}{ArrowUp}");
+    expect(at()).toEqual([left - 16, top - 32, width - 16, height - 16]);
+    await userEvent.click(screen.getByRole("button", { name: "Bring it back" }));
+    expect(section().dataset["mode"]).toBe("inline");
+    expect(screen.getByTestId("view-frame")).toBe(frame);
+  });
+
+  it("starts a View among many only when it is looked at, and brings it back after it rested", async () => {
+    const sights: ((inSight: boolean) => void)[] = [];
+    vi.stubGlobal(
+      "IntersectionObserver",
+      class {
+        constructor(private readonly heard: (seen: object[]) => void) {}
+        observe = () => sights.push((isIntersecting) => this.heard([{ isIntersecting }]));
+        disconnect = () => undefined;
+      },
+    );
+    const others = Array.from({ length: MOST_RUNNING }, () => crowd.join({ conversationId: "o", runs: () => true, mayRest: () => false, rest: () => Promise.resolve() }));
+    const asked: string[] = [];
+    render(Stage, { store: store(asked), call: call(SLOT) });
+    expect((await screen.findByTestId("view-placeholder")).dataset["phase"]).toBe("resting");
+    expect(asked).toEqual([]);
+    sights.at(-1)?.(true);
+    await screen.findByTestId("view-frame");
+    sights.at(-1)?.(false);
+    await crowd.leave("c");
+    const placeholder = await screen.findByTestId("view-placeholder");
+    expect([placeholder.dataset["phase"], asked]).toEqual(["resting", ["open_view", "close_view"]]);
+    expect(placeholder.textContent).toContain("with the same input and result");
+    sights.at(-1)?.(true);
+    await screen.findByTestId("view-frame");
+    expect(asked).toEqual(["open_view", "close_view", "open_view"]);
+    for (const gone of others) gone();
+  });
+
+  it("leaves the frame in the page until the View has put its things away", async () => {
+    const heard: Heard[] = [];
+    const asked: string[] = [];
+    const frame = await speaking(asked, store(asked), (message) => heard.push(message as Heard));
+    await screen.findByTestId("view-fullscreen");
+    const left = crowd.leave("c");
+    await waitFor(() => expect(heard.at(-1)?.method).toBe("ui/resource-teardown"));
+    expect(frame.isConnected).toBe(true);
+    expect(asked).toEqual(["open_view"]);
+    say(frame, { id: heard.at(-1)?.id, result: {} });
+    await left;
+    await waitFor(() => expect(frame.isConnected).toBe(false));
+    expect(asked).toEqual(["open_view", "close_view"]);
   });
 });

@@ -76,7 +76,7 @@ describe("a tool card", () => {
   });
 
   it("draws a View only for a call that has one, and never anew", async () => {
-    const view = { resource_uri: "ui://x", can_open: true, why_not: null, from_history: false };
+    const view = { resource_uri: "ui://x", can_open: true, why_not: null, from_history: false, page_kept: true, refused: null };
     const call = demoCall(1, "t", { view, state: { kind: "running", progress: null } });
     const { rerender, props } = show(call);
     const frame = screen.getByTestId("probe");

@@ -1,5 +1,7 @@
 /** What the bench says to a View in place of a user, and what it takes from a call of the conversation. */
 import type { Desk, Seat } from "../../components/view/consent";
+import { MODES, type Mode } from "../../components/view/display.svelte";
+import type { LifeDoors } from "../../components/view/view-life.svelte";
 import { prettyJson } from "../../components/exact-json";
 import type { Store } from "../../state/store.svelte";
 import type { Bench } from "./bench.svelte";
@@ -10,6 +12,24 @@ const LONGEST = 2_000_000;
 /** A seat at which everything is agreed to: what a View says on the bench goes nowhere. */
 export function agreeing(): Seat {
   return { ask: () => Promise.resolve(true), answer: () => undefined, close: () => undefined } as Pick<Seat, "ask" | "answer" | "close"> as ReturnType<Desk["seat"]>;
+}
+
+/** The one stage: a View that asks for another mode gets it, if it may, and the choice of modes shows it. */
+export function onStage(bench: Bench): LifeDoors["displays"] {
+  const mode = (): Mode => MODES.find((it) => it === bench.context.display_mode) ?? "inline";
+  const show = (wanted: Mode): void => {
+    bench.context = { ...bench.context, display_mode: wanted };
+  };
+  return {
+    mode,
+    show: (_view, wanted) => show(wanted),
+    wish: (_view, wanted, may) => {
+      if (may.includes(wanted)) show(wanted);
+      return mode();
+    },
+    // The author's choice stays for the next start.
+    forget: () => undefined,
+  };
 }
 
 /** Puts on the bench what a call had as its input and what its View received. Answers what to say. */

@@ -425,6 +425,7 @@ impl Host {
             resource_uri,
             resource_handle: None,
             listed_handle: None,
+            refused: None,
             tool_handle: Some(handle),
         });
     }

@@ -521,6 +521,7 @@ impl State {
             {
                 view.resource_handle.clone_from(&old.resource_handle);
                 view.listed_handle.clone_from(&old.listed_handle);
+                view.refused.clone_from(&old.refused);
             }
             let more: Vec<_> = before.shown.iter().filter(|it| !call.shown.contains(it)).cloned().collect();
             call.shown.extend(more);

@@ -381,6 +381,9 @@ pub struct ViewRecord {
     /// Opens the `_meta` that the list of resources had of it, if that counts.
     #[serde(default)]
     pub listed_handle: Option<String>,
+    /// Why the document was refused when it was last read.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Opens the declaration of the tool, as it came.
     pub tool_handle: Option<String>,
 }

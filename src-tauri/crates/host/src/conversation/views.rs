@@ -253,6 +253,11 @@ impl Host {
         Ok((live, call))
     }
 
+    /// How many Views are open.
+    pub fn open_views(&self) -> usize {
+        lock(&self.0.views).registry.all().count()
+    }
+
     /// The document of an open View or the page around it, for the scheme that serves them.
     pub fn view_document(&self, method: &str, host: &str, path: &str) -> Served {
         lock(&self.0.views).registry.serve(method, host, path)

@@ -70,20 +70,69 @@ impl Host {
                 Err(error) => (None, matches!(error, CallError::Server { .. })),
             },
         };
-        let (document, _) = resource::read(uri, &raw, listed.as_ref()).map_err(not_shown)?;
+        let document = match resource::read(uri, &raw, listed.as_ref()) {
+            Ok((document, _)) => document,
+            Err(error) => {
+                // Nothing of it is kept, so that the next try reads what the server has by then; but history says why there is none.
+                let why = error.to_string();
+                self.change_call(live, &call.id, |call| {
+                    if let Some(view) = call.view.as_mut().filter(|it| it.resource_handle.is_none()) {
+                        view.refused = Some(why);
+                    }
+                })
+                .await;
+                return Err(not_shown(error));
+            }
+        };
         if !is_all_known {
             return Ok(document);
         }
-        let handle = self.keep_payload(live, &call.id, None, &format!("the document {uri}"), &raw);
+        let handle = match self.same_document(live, call, uri, &raw).await {
+            Some(handle) => handle,
+            None => self.keep_payload(live, &call.id, None, &format!("the document {uri}"), &raw),
+        };
         let listed = listed
             .map(|it| self.keep_payload(live, &call.id, None, &format!("what is listed of {uri}"), &it));
         self.change_call(live, &call.id, |call| {
             // Two frames may have read it at once; the first is what history shows.
             if let Some(view) = call.view.as_mut().filter(|it| it.resource_handle.is_none()) {
-                (view.resource_handle, view.listed_handle) = (Some(handle), listed);
+                (view.resource_handle, view.listed_handle, view.refused) = (Some(handle), listed, None);
             }
         })
         .await;
         Ok(document)
+    }
+
+    /// The document as another View of the conversation has it already; those of one tool mostly have the same.
+    async fn same_document(
+        &self,
+        live: &Live,
+        call: &CallRecord,
+        uri: &str,
+        raw: &RawJson,
+    ) -> Option<String> {
+        let handle = live.with(|it| {
+            let others = it.calls.values().rev().filter(|it| it.server_id == call.server_id);
+            let mut views = others.filter_map(|it| it.view.as_ref()).filter(|it| it.resource_uri == uri);
+            views.find_map(|it| it.resource_handle.clone())
+        })?;
+        let kept = self.payload(&handle).await.ok()?;
+        (kept.get() == raw.get()).then_some(handle)
+    }
+
+    /// Why the View of a call cannot be opened any more, whatever is tried; `None` where it is worth trying.
+    pub fn why_no_view(&self, call: &CallRecord) -> Option<&'static str> {
+        let view = call.view.as_ref()?;
+        if view.tool_handle.is_none() || call.revision.is_none() {
+            return Some(
+                "What its tool declared was not recorded, so this View cannot be started again. The result is kept.",
+            );
+        }
+        if view.resource_handle.is_none() && self.server(&call.server_id).is_none() {
+            return Some(
+                "This View was never opened, so its page was not recorded, and its server was removed. The result is kept.",
+            );
+        }
+        None
     }
 }

@@ -36,11 +36,6 @@ impl PageLoss {
 }
 
 impl Host {
-    /// How many Views are open.
-    pub fn open_views(&self) -> usize {
-        lock(&self.0.views).registry.all().count()
-    }
-
     /// The page was lost with all its Views and is loaded again. They do not start by themselves then; a notice names them.
     pub fn page_lost(&self, loss: PageLoss) {
         let words = loss.words();

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { CALM_MS, Displays, MODES, offered } from "./display.svelte";
+
+function window() {
+  const clock = { now: 0 };
+  return { clock, displays: new Displays(() => clock.now) };
+}
+
+describe("the modes of a View", () => {
+  it("are those that it declared and its own place, and all if it declared nothing", () => {
+    expect(offered(undefined)).toEqual(MODES);
+    expect(offered([])).toEqual(["inline"]);
+    expect(offered(["fullscreen", "hologram"])).toEqual(["inline", "fullscreen"]);
+  });
+});
+
+describe("the displays of a window", () => {
+  it("show one View in the whole window and one in a box, and send back who was there", () => {
+    const { displays } = window();
+    const [a, b, c] = [{}, {}, {}];
+    displays.show(a, "fullscreen");
+    displays.show(b, "pip");
+    expect([a, b, c].map((it) => displays.mode(it))).toEqual(["fullscreen", "pip", "inline"]);
+    displays.show(c, "fullscreen");
+    expect([a, b, c].map((it) => displays.mode(it))).toEqual(["inline", "pip", "fullscreen"]);
+    displays.show(c, "pip");
+    expect([a, b, c].map((it) => displays.mode(it))).toEqual(["inline", "inline", "pip"]);
+    expect(displays.covered).toBe(false);
+  });
+
+  it("give a View what it asks for, but no other View's place and no mode that it did not declare", () => {
+    const { displays } = window();
+    const [a, b] = [{}, {}];
+    expect(displays.wish(a, "fullscreen", MODES)).toBe("fullscreen");
+    expect(displays.wish(b, "fullscreen", MODES)).toBe("inline");
+    expect(displays.wish(a, "pip", ["inline", "fullscreen"])).toBe("fullscreen");
+    expect(displays.wish(a, "inline", ["inline"])).toBe("inline");
+    expect(displays.wish(b, "fullscreen", MODES)).toBe("fullscreen");
+  });
+
+  it("do not let a View hold the user in a mode that they left", () => {
+    const { clock, displays } = window();
+    const view = {};
+    displays.wish(view, "fullscreen", MODES);
+    displays.uncover();
+    expect(displays.mode(view)).toBe("inline");
+    clock.now = CALM_MS - 1;
+    expect(displays.wish(view, "fullscreen", MODES)).toBe("inline");
+    expect(displays.wish(view, "pip", MODES)).toBe("inline");
+    clock.now = CALM_MS;
+    expect(displays.wish(view, "pip", MODES)).toBe("pip");
+  });
+
+  it("forget a View that is gone", () => {
+    const { displays } = window();
+    const view = {};
+    displays.show(view, "fullscreen");
+    displays.forget(view);
+    expect([displays.covered, displays.mode(view)]).toEqual([false, "inline"]);
+  });
+});
