@@ -4,4 +4,19 @@ import type { BenchContext } from "./BenchContext";
 import type { BenchFault } from "./BenchFault";
 import type { BenchOutcome } from "./BenchOutcome";
 
-export type BenchForm = { server: string, tool: string, input_json: string, outcome: BenchOutcome, from_fixture: boolean, answers: Array<BenchAnswer>, faults: Array<BenchFault>, relaxed: boolean, context: BenchContext, };
+/**
+ * What a View is shown with. Values are JSON as text, with every digit.
+ */
+export type BenchForm = { 
+/**
+ * The server's name, for whoever opens the file.
+ */
+server: string, tool: string, input_json: string, outcome: BenchOutcome, 
+/**
+ * Whether the View's calls are answered from `answers`, and not by the server.
+ */
+from_fixture: boolean, answers: Array<BenchAnswer>, faults: Array<BenchFault>, 
+/**
+ * Whether the document's content policy is wider than in a conversation.
+ */
+relaxed: boolean, context: BenchContext, };

@@ -169,6 +169,19 @@ describe("the View tab", () => {
     await waitFor(() => expect(of("close_view")).toEqual([{ view_id: "v1" }]));
   });
 
+  it("shows what the policy blocked with the declaration that would allow it, and starts again with another policy", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    const data = { usher: "blocked", directive: "connect-src", uri: "https://api.example/x" };
+    window.dispatchEvent(new MessageEvent("message", { data, origin: ORIGIN, source: frame.contentWindow }));
+    await waitFor(() => expect(screen.getByTestId("bench-blocked").textContent).toContain('_meta.ui.csp.connectDomains: ["https://api.example"]'));
+    await userEvent.click(screen.getByTestId("bench-relaxed"));
+    await waitFor(() => expect(of("open_bench")).toHaveLength(2));
+    expect((of("open_bench").at(-1) as { form: BenchForm }).form.relaxed).toBe(true);
+  });
+
   it("gets the whole window and gives it back", async () => {
     await stage();
     await userEvent.click(screen.getByTestId("bench-wide"));
