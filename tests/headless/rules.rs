@@ -82,9 +82,16 @@ const TABLE: &[(&str, &[&str])] = &[
             "p06_an_apps_call_gives_the_model_prose_and_the_view_its_data",
             "p15_unrequested_outputs_and_metadata_reach_nobody",
             "a_view_is_handed_its_own_output_and_nothing_else",
+            "h28_h29_each_revision_decides_what_a_view_is_handed",
         ],
     ),
-    ("H29", &["h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came"]),
+    (
+        "H29",
+        &[
+            "h29_the_view_of_an_earlier_revision_receives_the_result_as_it_came",
+            "h28_h29_each_revision_decides_what_a_view_is_handed",
+        ],
+    ),
     ("H30", &["h30_an_app_only_tool_is_not_for_models_or_scripts"]),
     ("H31", &["h31_output_variants_under_an_earlier_revision_are_no_signal"]),
     ("H32", &["h32_a_refused_selection_is_told_and_nothing_else_is_asked_for"]),
