@@ -54,4 +54,3 @@ rejected: Array<RejectedView>, server_name: string,
  * Whether it may ask the model.
  */
 can_sample: boolean, };
-
