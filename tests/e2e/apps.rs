@@ -272,9 +272,9 @@ impl Scene {
         self.window.in_view(FRAME, press).await
     }
 
-    /// Agrees to what a View asks the user, if it asks.
+    /// Agrees to what a View says, if it asks, and to nothing beyond its own page: there is no network.
     async fn agree(&self) -> anyhow::Result<()> {
-        let agree = "document.querySelector('[data-testid=view-consent-view]')?.click()";
+        let agree = "for (const id of ['view-access-refuse', 'view-consent-view']) document.querySelector(`[data-testid=${id}]`)?.click()";
         self.look(async || self.window.run(agree).await.map(drop)).await
     }
 
