@@ -31,6 +31,20 @@ async fn choose(stage: &Stage, testid: &str, value: &str) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Starts the View, and waits until it is another one than before: until then its frame and its messages are the old ones.
+async fn start(stage: &Stage) -> anyhow::Result<()> {
+    let which = "return document.querySelector('[data-testid=bench-stage] [data-testid=view-frame]')?.dataset.view ?? null";
+    let before = stage.window.run(which).await?;
+    stage.click("[data-testid=bench-start]").await?;
+    stage
+        .window
+        .until("another View is there", async || {
+            let now = stage.window.run(which).await?;
+            Ok(!now.is_null() && now != before)
+        })
+        .await
+}
+
 /// Waits until the View's page is so.
 async fn view_is(stage: &Stage, what: &str, script: &str) -> anyhow::Result<()> {
     let there = stage.window.until(what, async || Ok(stage.window.run(script).await? == true));
@@ -61,12 +75,12 @@ async fn what_is_written_is_drawn_and_what_is_wrong_is_found() -> anyhow::Result
     stage.click("[data-testid=bench-ending-result]").await?;
     fill(&stage, "bench-output", GOOD).await?;
     stage.window.element("[data-testid=bench-output-verdict][data-verdict=fits]").await?;
-    stage.click("[data-testid=bench-start]").await?;
+    start(&stage).await?;
     view_shows(&stage, "Written on the bench").await?;
     view_shows(&stage, "Edited & Sons").await?;
     stage.window.screenshot("bench-light").await?;
     fill(&stage, "bench-output", &GOOD.replace("Written on", "Drawn anew on")).await?;
-    stage.click("[data-testid=bench-start]").await?;
+    start(&stage).await?;
     view_shows(&stage, "Drawn anew on the bench").await?;
 
     fill(&stage, "bench-output", &GOOD.replace(r#""series": []"#, r#""series": [{"label": 1, "count": 2}]"#))
@@ -84,7 +98,7 @@ async fn what_is_written_is_drawn_and_what_is_wrong_is_found() -> anyhow::Result
 async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Result<()> {
     let stage = open().await?;
     stage.click("[data-testid=bench-wide]").await?;
-    stage.click("[data-testid=bench-start]").await?;
+    start(&stage).await?;
     view_is(
         &stage,
         "the View has its input",
@@ -110,13 +124,13 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
     view_shows(&stage, "Written on the bench").await?;
     stage.click("[data-testid=bench-ending-error]").await?;
     fill(&stage, "bench-output", "").await?;
-    stage.click("[data-testid=bench-start]").await?;
+    start(&stage).await?;
     stage.window.element("[data-testid=bench-log] [data-method='ui/notifications/tool-result']").await?;
     stage.click("[data-testid=bench-log] [data-method='ui/notifications/tool-result'] button").await?;
     stage.window.text_in("[data-testid=bench-log-value]", "\"isError\": true").await?;
     stage.click("[data-testid=bench-ending-cancelled]").await?;
     fill(&stage, "bench-reason", "Nobody waits any more").await?;
-    stage.click("[data-testid=bench-start]").await?;
+    start(&stage).await?;
     stage.click("[data-testid=bench-log] [data-method='ui/notifications/tool-cancelled'] button").await?;
     stage.window.text_in("[data-testid=bench-log-value]", "Nobody waits any more").await?;
     fill(&stage, "bench-log-filter", "initialize").await?;

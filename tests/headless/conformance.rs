@@ -39,6 +39,11 @@ fn options() -> server::Options {
     }
 }
 
+/// For servers that have other tools than the sample server.
+fn without_arguments() -> server::Options {
+    server::Options { given: BTreeMap::new(), ..options() }
+}
+
 fn sample(switches: &[&str]) -> ServerSpec {
     let args = ["sample-server"].iter().chain(switches).map(|it| (*it).to_owned()).collect();
     StdioSpec { command: CHILD.to_owned(), args, ..StdioSpec::default() }.into()
@@ -327,7 +332,7 @@ async fn each_scenario_fails_a_server_that_is_wrong_in_it_and_no_other_does() {
     let mut lines = Vec::new();
     for wrong in std::iter::once(None).chain(Scenario::ALL.iter().copied().map(Some)) {
         let (spec, task) = small(wrong.map(Wrong)).await;
-        let results = server::measure(&spec, &options()).await.unwrap();
+        let results = server::measure(&spec, &without_arguments()).await.unwrap();
         let name = wrong.map_or("nothing", Scenario::id);
         // Where no declaration can be used, the other scenarios have nothing to look at.
         let failed: Vec<_> = results.into_iter().filter(|it| it.outcome() == Outcome::Failed).collect();
@@ -372,7 +377,7 @@ async fn a_call_that_fails_because_of_how_it_is_asked_fails_the_scenario() {
         ("lets every call fail", true, always),
     ] {
         let (spec, task) = small(Some(Withholds { is_meant, lets_fail, meant: Mutex::default() })).await;
-        let results = server::measure(&spec, &options()).await.unwrap();
+        let results = server::measure(&spec, &without_arguments()).await.unwrap();
         let failed: Vec<_> = results.into_iter().filter(|it| it.outcome() == Outcome::Failed).collect();
         lines.push(format!("{name} → {}", not_passed(&failed).replace('\n', " · ")));
         task.abort();

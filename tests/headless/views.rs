@@ -77,7 +77,7 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let declaration = r#"{"outputVariants":[{"audience":"assistant","format":"content"}]}"#;
     let other = Script::new("2026-12-01").tool("secret", declaration, r#"{"outputs":[]}"#);
-    let scene = Scene::open(vec![other.cast("other", CHILD, folder.path())], &[]).await;
+    let mut scene = Scene::open(vec![other.cast("other", CHILD, folder.path())], &[]).await;
     let before = scene.calls_on_the_wire(SERVER);
     let mut lines = Vec::new();
     for (method, params) in [
@@ -95,9 +95,9 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
         ("resources/read", json!({"uri": "file:///etc/passwd"})),
         ("ui/message", json!({"role": "assistant", "content": []})),
     ] {
-        if method == "ui/message" {
-            // What is refused counts too, and three of these may come at once.
-            tokio::time::sleep(std::time::Duration::from_millis(2_100)).await;
+        // What is refused counts too, and of what asks the user only three may come at once; so each has a View of its own.
+        if method.starts_with("ui/") {
+            scene.view = scene.stage.host.open_view(&the_call(&scene.opened).id).await.unwrap().view_id;
         }
         lines.push(scene.refused(method, &params).await);
     }

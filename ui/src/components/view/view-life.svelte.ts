@@ -126,6 +126,9 @@ export class ViewLife {
   async open(comesBack = this.phase.kind === "resting"): Promise<void> {
     if (!comesBack) this.height = FIRST_HEIGHT;
     this.phase = { kind: "opening" };
+    // What crossed to the View before is none of this one.
+    this.entries = [];
+    this.blocked = [];
     const turn = (this.turn += 1);
     try {
       const launch = await this.doors.open();
@@ -274,8 +277,6 @@ export class ViewLife {
       clearTimeout(late);
     };
     this.opening = { launch, session, frame, log, end };
-    this.entries = [];
-    this.blocked = [];
     await session.connect(frame.contentWindow);
     // Only now: a View that is quicker than the bridge would speak to nobody.
     frame.src = launch.url;

@@ -68,7 +68,8 @@ impl Host {
             views.requests.insert(key.clone(), end);
             found
         };
-        let reply = self.answer_view(&key, (&conversation_id, &call_id), method, params, &end).await;
+        let answer = self.answer_view(&key, (&conversation_id, &call_id), method, params, &end);
+        let reply = Box::pin(answer).await;
         lock(&self.0.views).requests.remove(&key);
         Ok(match reply {
             Ok(result) if result.bytes() > MAX_ANSWER => {
