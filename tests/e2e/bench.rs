@@ -1,7 +1,9 @@
 //! The View bench in the built window, with the sample server's App: what is written is drawn, what is wrong is found in its place, the
 //! surroundings reach the View, a call ends in each way, the log has the values, and a fixture comes back.
 
-use super::stage::Stage;
+use tempfile::TempDir;
+
+use super::stage::{Stage, prepare};
 
 const FRAME: &str = "[data-testid=bench-stage] [data-testid=view-frame]";
 const GOOD: &str = r#"{"title": "Written on the bench", "datasetVersion": "1", "columns": [{"key": "displayName", "label": "Customer"}],
@@ -149,8 +151,10 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_fixture_comes_back_in_a_small_dark_window() -> anyhow::Result<()> {
-    let stage = Stage::open().await?;
-    stage.window.run("document.documentElement.dataset.theme = 'dark'").await?;
+    let folder = TempDir::new()?;
+    prepare(folder.path().to_owned(), vec!["sample-server".to_owned()], "dark").await?;
+    let window = Stage::window(&folder).await?;
+    let stage = Stage { window, seed: String::new(), folder };
     stage.window.resize(800, 600).await?;
     stage.click("[data-testid=toggle-inspector]").await?;
     stage.click("[data-testid=inspector-tab-view]").await?;

@@ -170,9 +170,9 @@ describe("the View tab", () => {
   });
 
   it("shows what the policy blocked with the declaration that would allow it, and starts again with another policy", async () => {
-    // A frame keeps its window when its address is set; jsdom gives it another one.
+    // jsdom gives a frame another window when its address is set, as no browser does.
     const source = { postMessage: () => undefined } as unknown as Window;
-    const spy = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    const same = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
     const { of } = await stage();
     await userEvent.click(screen.getByTestId("bench-start"));
     const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
@@ -183,7 +183,7 @@ describe("the View tab", () => {
     await userEvent.click(screen.getByTestId("bench-relaxed"));
     await waitFor(() => expect(of("open_bench")).toHaveLength(2));
     expect((of("open_bench").at(-1) as { form: BenchForm }).form.relaxed).toBe(true);
-    spy.mockRestore();
+    same.mockRestore();
   });
 
   it("gets the whole window and gives it back", async () => {
