@@ -159,7 +159,7 @@ async fn open<O: Outside>(
     Err(NoPassage::Unreachable)
 }
 
-/// Carries bytes both ways until both ends are done, nothing comes any more, or nobody is granted the target.
+/// Carries bytes both ways until both ends are done or one fails, nothing comes any more, or nobody is granted the target.
 async fn relay(mut near: TcpStream, mut far: TcpStream, tunnel: &Tunnel) {
     if near.write_all(WELCOME).await.is_err() {
         return;
@@ -167,7 +167,9 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, tunnel: &Tunnel) {
     let last = Mutex::new(Instant::now());
     let (near_read, near_write) = near.split();
     let (far_read, far_write) = far.split();
-    let both = async { tokio::join!(carry(near_read, far_write, &last), carry(far_read, near_write, &last)) };
+    // One direction that fails ends the other: a side that is gone must not hold its place until the silence is too long.
+    let both =
+        async { tokio::try_join!(carry(near_read, far_write, &last), carry(far_read, near_write, &last)) };
     tokio::select! {
         _ = both => {}
         () = idle(&last) => {}

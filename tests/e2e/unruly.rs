@@ -321,7 +321,8 @@ async fn two_views_that_run_at_once_share_nothing_and_cannot_speak_for_each_othe
     let forge = forge.replace("return [", "return (async () => [").replace(".length]", ".length])()");
     let found = scene.window.in_view(&frame(two), scene.window.run(&forge)).await?;
     assert_eq!(found, json!([0, "", 0]));
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // One that is being stopped keeps its frame for a second.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
     // The one that was spoken to heard only what any page may say to any, and none was stopped by it.
     let said = "return heard.filter((it) => typeof it === 'string')";
     let heard = scene.window.in_view(&frame(one), scene.window.run(said)).await?;

@@ -37,9 +37,6 @@ pub enum NoPassage {
     /// No live View was granted it.
     #[error("no open View was granted it")]
     NotGranted,
-    /// As many connections are open as may be.
-    #[error("too many connections are open")]
-    TooMany,
     /// Its name leads nowhere.
     #[error("its name has no address")]
     NoAddress,
