@@ -166,13 +166,7 @@ impl Commands for Usher {
         action: QuestionAction,
         content_json: Option<String>,
     ) -> Result<(), ApiError> {
-        let answer = match action {
-            QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
-            QuestionAction::AcceptForView => host::QuestionAnswer::AcceptForView,
-            QuestionAction::Decline => host::QuestionAnswer::Decline,
-            QuestionAction::Cancel => host::QuestionAnswer::Cancel,
-        };
-        Ok(self.host.answer_question(&question_id, answer)?)
+        Ok(self.host.answer_question(&question_id, asked::answer(action, content_json))?)
     }
 
     async fn call_tool(
@@ -587,6 +581,11 @@ impl Commands for Usher {
 
     async fn script_types(&self, conversation_id: String) -> Result<String, ApiError> {
         Ok(self.host.script_types(&conversation_id).await?)
+    }
+
+    async fn look_at_conversation(&self, conversation_id: String) -> Result<(), ApiError> {
+        self.host.look_at_conversation(&conversation_id);
+        Ok(())
     }
 
     async fn open_view(&self, call_id: String) -> Result<ViewLaunch, ApiError> {

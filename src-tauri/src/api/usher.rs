@@ -211,6 +211,7 @@ impl Board {
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
+            | UiEvent::ViewEnded { .. }
             | UiEvent::ViewAccessChanged { .. }
             | UiEvent::ViewMessage { .. }
             | UiEvent::WindowCloses => {}
@@ -295,6 +296,7 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
         }
+        HostEvent::ViewEnded { view_id, why } => UiEvent::ViewEnded { view_id, why },
         HostEvent::ViewAccess { view_id, wishes, starts_again } => {
             UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
         }

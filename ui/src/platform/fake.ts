@@ -373,6 +373,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
     cancel_view_request: () => null,
     close_view: () => null,
+    look_at_conversation: () => null,
     view_answers: ({ server_id }) => answers.get(server_id) ?? { allowed: [], refused: [] },
     set_view_access({ server_id, wishes, allowed }) {
       const before = answers.get(server_id) ?? { allowed: [], refused: [] };

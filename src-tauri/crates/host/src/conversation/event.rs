@@ -117,6 +117,13 @@ pub enum HostEvent {
         /// Its parameters, as JSON.
         params: String,
     },
+    /// A live View was ended; its frame goes at once.
+    ViewEnded {
+        /// The View.
+        view_id: String,
+        /// Why, for the user.
+        why: String,
+    },
     /// What a live View may have is other now.
     ViewAccess {
         /// The View.
