@@ -3,7 +3,7 @@
 //! Nothing is read from a server before the yes, and afterwards one file at a time. Deliberately absent: a choice of the place. Files go
 //! where outputs go, under names that are free there.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use serde_json::json;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
@@ -14,10 +14,13 @@ use super::{
     super::{Asked, Host, ItemBody, ViewFile, ViewFileBody, lock, outputs::write_new},
     requests::{Asking, gone, unreachable_server},
 };
-use crate::app_view::{
-    consent::Kind,
-    download::{self, FileBody, WantedFile},
-    rate::Lane,
+use crate::{
+    app_view::{
+        consent::Kind,
+        download::{self, FileBody, WantedFile},
+        rate::Lane,
+    },
+    payload::{numbered, safe_name},
 };
 
 /// How many files are read from servers at once for all Views, each of at most `download::MOST_BYTES`. Further ones wait.
@@ -43,7 +46,7 @@ impl Host {
         let folder = self.surroundings().downloads.clone();
         let folder = folder.ok_or_else(|| unreachable_server("there is no folder for downloads here"))?;
         let _one = self.begin_saving(of)?;
-        let names = download::names(&wanted);
+        let names = names(&wanted);
         let asked = |view| {
             let file = |(name, wanted): (&String, &WantedFile)| ViewFile {
                 name: name.clone(),
@@ -131,5 +134,34 @@ impl Host {
         self.finish(of.view_id);
         let bytes = download::bytes_of(uri, &answer?).map_err(|why| unreachable_server(&why))?;
         Ok((bytes, place))
+    }
+}
+
+/// The names that the files get: safe on a disk, and no two the same, also where a system takes large letters for small ones.
+fn names(files: &[WantedFile]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut name = |it: &WantedFile| {
+        let name = safe_name(&it.uri, "file");
+        // Of so many numbers one is free.
+        let mut free = (1..=files.len()).map(|n| numbered(&name, n));
+        free.find(|it| taken.insert(it.to_lowercase())).unwrap_or(name)
+    };
+    files.iter().map(&mut name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_files_have_one_name() {
+        let name = |uris: &[&str]| {
+            let file = |it: &&str| WantedFile { uri: (*it).to_owned(), body: FileBody::AtServer };
+            names(&uris.iter().map(file).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            name(&["x:/a.csv", "y:/A.CSV", "x:/a (2).csv", "z:/b/../a.csv", "", "x:/"]),
+            ["a.csv", "A (2).CSV", "a (2) (2).csv", "a (3).csv", "file", "x"]
+        );
     }
 }

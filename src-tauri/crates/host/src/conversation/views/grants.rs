@@ -189,7 +189,7 @@ impl Host {
     pub(in crate::conversation) fn end_views_that_ask_model(&self, server_id: &str) {
         self.end_views(|view| {
             let has_it = view.server_id == server_id && view.asks_model;
-            has_it.then(|| taken_back(&["asking the model".to_owned()]))
+            has_it.then(|| taken_back(&["Asking the model".to_owned()]))
         });
     }
 
