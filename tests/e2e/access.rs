@@ -189,6 +189,8 @@ async fn a_no_and_a_taking_back_are_kept_and_shown_at_the_view_and_at_its_server
 
 /// Takes something back at the open View, and waits until the View has ended.
 async fn take_back(window: &Window, what: &str) -> anyhow::Result<()> {
+    // Its bar stands still once all was said that is said at the start.
+    window.text_in("section.view button.log", "5 messages").await?;
     window.click("[data-testid=view-access-chip]").await?;
     window.click(&format!("[data-testid=view-access-list] button[aria-label='Take back: {what}']")).await?;
     window.element("[data-testid=view-placeholder][data-phase=stopped]").await?;
@@ -214,7 +216,7 @@ async fn what_is_taken_back_ends_the_view_that_has_it_and_its_place_says_why() -
         let frame = "return document.querySelector('[data-testid=view-frame]') === null";
         take_back(&window, "Where this computer is").await?;
         assert_eq!(window.run(frame).await?, true, "its frame is still there");
-        window.text_in("[data-testid=view-placeholder]", "Where this computer is was taken back").await?;
+        window.text_in("[data-testid=view-placeholder]", "The place of this computer was taken back").await?;
         window.screenshot(&format!("view-access-taken-{theme}")).await?;
         // The user goes on from there, by keyboard too.
         let focused = "return document.activeElement?.textContent ?? ''";

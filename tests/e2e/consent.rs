@@ -123,6 +123,8 @@ async fn a_view_that_asks_can_be_stopped_where_it_asks() -> anyhow::Result<()> {
     press(window, "ask-model").await?;
     dialog(window, "view-consent").await?;
     window.screenshot("view-consent-stop").await?;
+    window.run("document.documentElement.dataset.theme = 'dark'").await?;
+    window.screenshot("view-consent-stop-dark").await?;
     window.click("[data-testid=view-stop]").await?;
     gone(window, "view-consent").await?;
     window.text_in("[data-testid=view-placeholder]", "You stopped this View").await?;

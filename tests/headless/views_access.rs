@@ -339,7 +339,7 @@ async fn what_is_taken_back_ends_every_view_that_has_it_and_no_other() {
     assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
     for view in [&has, &also_has] {
         assert!(!scene.lives(view).await);
-        expect!["Where this computer is was taken back while this View had it, so the View was ended. It starts again without it."]
+        expect!["The place of this computer was taken back while this View had it, so the View was ended. It starts again without it."]
             .assert_eq(&scene.ended(view).await);
     }
     assert!(scene.lives(&without).await && scene.lives(&others).await);

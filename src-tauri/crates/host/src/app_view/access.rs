@@ -66,8 +66,8 @@ pub fn in_words(wish: &Wish) -> String {
     match (wish.kind, wish.what.as_str()) {
         (WishKind::Permission, "camera") => "The camera".to_owned(),
         (WishKind::Permission, "microphone") => "The microphone".to_owned(),
-        (WishKind::Permission, "geolocation") => "Where this computer is".to_owned(),
-        (WishKind::Permission, "clipboardWrite") => "Writing to the clipboard".to_owned(),
+        (WishKind::Permission, "geolocation") => "The place of this computer".to_owned(),
+        (WishKind::Permission, "clipboardWrite") => "The clipboard".to_owned(),
         (
             WishKind::Permission
             | WishKind::Connect
