@@ -26,6 +26,7 @@ use super::{
     ApprovalChoice, CallRecord, CallState, Host, ItemBody, ProgressRecord, Told, TurnState, ViewRecord,
     approval::Standing,
     live::{Live, State},
+    lock,
     servers::Server,
 };
 use crate::connection::{CallError, CallOptions, Connection, Progress};
@@ -245,6 +246,7 @@ impl Host {
         self.keep_call(live, call).await;
         let sent = Instant::now();
         let raw = self.send_call(live, order, call, (&server, &connection), &selection).await?;
+        lock(&self.0.payloads).make_room(raw.bytes());
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing of it reached anybody. Report it to the server's authors, with what came."
