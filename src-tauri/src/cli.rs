@@ -173,6 +173,7 @@ fn window_options(data_dir: Option<PathBuf>, starts_servers: bool) -> crate::api
         can_ask: true,
         starts_servers,
         secrets: crate::keyring::place(),
+        passing: false,
         own_program: session::own_program(),
     }
 }
