@@ -7,6 +7,11 @@
 /// From this size on, in bytes, a piece has pages of its own, which the system has back when it is freed.
 pub const LARGE: usize = 1 << 20;
 
+/// How much of what smaller pieces leave free at the heap's end is kept for the next, in bytes. With the first setting the second no
+/// longer follows by itself, and its default gives back and takes again at every result of a hundred kilobytes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const SPARE: usize = 4 << 20;
+
 /// Gives pieces from [`LARGE`] on back at once, for as long as the process runs. Answers whether the system took that.
 pub fn give_large_pieces_back() -> bool {
     by_threshold()
@@ -15,9 +20,13 @@ pub fn give_large_pieces_back() -> bool {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the setting is a function of the C library, which no crate wraps")]
 fn by_threshold() -> bool {
-    let Ok(large) = libc::c_int::try_from(LARGE) else { return false };
+    let (Ok(large), Ok(spare)) = (libc::c_int::try_from(LARGE), libc::c_int::try_from(SPARE)) else {
+        return false;
+    };
     // SAFETY: `mallopt` takes two numbers, may be called at any time and from any thread, and refuses what it does not know.
-    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, large) == 1 }
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, large) == 1 && libc::mallopt(libc::M_TRIM_THRESHOLD, spare) == 1
+    }
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
