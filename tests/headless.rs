@@ -19,6 +19,7 @@ mod plan;
 mod prompts;
 mod reports;
 mod rules;
+mod scene;
 mod schema;
 mod servers;
 mod servers_cli;

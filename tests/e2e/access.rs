@@ -7,16 +7,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use usher_host::conversation::Preferences;
 use usher_tests::{
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    scripted_server::{LINK, Script},
+    window::Window,
 };
 
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
+use super::scene::{FRAME, Prepared};
 
 /// A View that says `initialized`, and goes to an address when it is told to.
 const HTML: &str = r#"<!doctype html><body style="font: 14px sans-serif"><p id="hello">A map.</p><script>
@@ -31,7 +27,7 @@ const HTML: &str = r#"<!doctype html><body style="font: 14px sans-serif"><p id="
   say({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "map", version: "1" }, appCapabilities: {} } });
 </script></body>"#;
 
-async fn open(folder: &TempDir, theme: &str) -> anyhow::Result<Window> {
+async fn open(theme: &str) -> anyhow::Result<(Window, Prepared)> {
     let ui = json!({
         "csp": {
             "connectDomains": ["https://tiles.usher-test.invalid", "http://ipc.localhost"],
@@ -39,24 +35,13 @@ async fn open(folder: &TempDir, theme: &str) -> anyhow::Result<Window> {
         },
         "permissions": {"geolocation": {}, "clipboardWrite": {}},
     });
-    let document = json!({"contents": [{"uri": "ui://map/view", "mimeType": "text/html;profile=mcp-app", "text": HTML, "_meta": {"ui": ui}}]});
-    let link = r#"{"_meta":{"ui":{"resourceUri":"ui://map/view"}}}"#;
     let script = Script::new("2025-11-25")
-        .tool("show_map", link, r#"{"content":[{"type":"text","text":"shown"}]}"#)
-        .answering("resources/read ui://map/view", &document.to_string());
-    let data = folder.path().join("data");
-    let stage = Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-    stage.ready(SERVER).await;
-    let preferences = Preferences { tour_done: true, theme: theme.to_owned(), ..Preferences::default() };
-    stage.host.save_preferences(preferences).await?;
-    let conversation = stage.host.create_conversation(None, None).await?.id;
-    stage.host.call_tool(&conversation, SERVER, "show_map", "{}").await?;
-    stage.close().await;
-    let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-    window.element("[data-testid=server-row][data-state=ready]").await?;
-    window.click("[data-testid=conversation-row]").await?;
+        .tool("show_map", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
+        .view(HTML, Some(&ui));
+    let prepared = Prepared::called(&script, theme, "show_map").await?;
+    let window = prepared.window().await?;
     window.click("[data-testid=view-placeholder] button").await?;
-    Ok(window)
+    Ok((window, prepared))
 }
 
 /// Lets the View go to an address, and says how that ended there.
@@ -78,8 +63,7 @@ async fn go(window: &Window, url: &str) -> anyhow::Result<Value> {
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_view_starts_without_what_it_declares_and_has_it_once_the_user_allows_it() -> anyhow::Result<()> {
     const TILES: &str = "https://tiles.usher-test.invalid/1.png";
-    let folder = TempDir::new()?;
-    let window = open(&folder, "light").await?;
+    let (window, _prepared) = open("light").await?;
     let dialog = window.element("[data-testid=view-access]").await?.text().await?;
     for part in [
         "What Views of sample may have",
@@ -128,8 +112,7 @@ async fn a_view_starts_without_what_it_declares_and_has_it_once_the_user_allows_
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_no_and_a_taking_back_are_kept_and_shown_at_the_view_and_at_its_server() -> anyhow::Result<()> {
-    let folder = TempDir::new()?;
-    let window = open(&folder, "dark").await?;
+    let (window, _prepared) = open("dark").await?;
     window.element("[data-testid=view-access]").await?;
     window.screenshot("view-access-question-dark").await?;
     tokio::time::sleep(Duration::from_millis(400)).await;

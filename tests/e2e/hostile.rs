@@ -5,32 +5,27 @@
 
 use std::{io::Write as _, net::TcpStream, time::Duration};
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use usher_host::conversation::Preferences;
 use usher_tests::{
     canary_server::CanaryServer,
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    scripted_server::{LINK, Script},
+    window::Window,
 };
 
+use super::scene::{FRAME, Prepared};
+
 const HTML: &str = include_str!("../data/views/hostile.html");
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
 
 /// A window with the hostile View in its frame.
 struct Scene {
     window: Window,
     canary: CanaryServer,
-    folder: TempDir,
+    prepared: Prepared,
 }
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
         let canary = CanaryServer::start()?;
-        let folder = TempDir::new()?;
         let html = HTML.replace("CANARY_ADDRESS", &canary.address().to_string());
         // What the server declares is hostile too: addresses of the program and of this computer, and words that would end a policy.
         let declared = json!({
@@ -42,30 +37,15 @@ impl Scene {
             "baseUriDomains": ["*", format!("http://{}", canary.address())],
         });
         let permissions = json!({"camera": {}, "microphone": {}, "geolocation": {}, "clipboardWrite": {}});
-        let document = json!({"contents": [{"uri": "ui://evil/view", "mimeType": "text/html;profile=mcp-app", "text": html,
-            "_meta": {"ui": {"csp": declared, "permissions": permissions}}}]});
-        let link = r#"{"_meta":{"ui":{"resourceUri":"ui://evil/view"}}}"#;
+        let ui = json!({"csp": declared, "permissions": permissions});
         let hidden = r#"{"_meta":{"ui":{"visibility":["model"]}}}"#;
         let script = Script::new("2025-11-25")
-            .tool("show", link, r#"{"content":[{"type":"text","text":"shown"}]}"#)
+            .tool("show", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
             .tool("for_the_model", hidden, r#"{"content":[{"type":"text","text":"SECRET-OF-THE-MODEL"}]}"#)
-            .answering("resources/read ui://evil/view", &document.to_string());
-        let data = folder.path().join("data");
-        let cast = script.cast(SERVER, CHILD, folder.path());
-        let stage = Stage::open_in(&data, &Setting::with(vec![cast])).await;
-        stage.ready(SERVER).await;
-        let host = &stage.host;
-        host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
-        let conversation = host.create_conversation(None, None).await?.id;
-        host.call_tool(&conversation, SERVER, "show", "{}").await?;
-        stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-        window
-            .element("[data-testid=server-row][data-state=ready]")
-            .await
-            .context("the server did not come up")?;
-        window.click("[data-testid=conversation-row]").await?;
-        let scene = Self { window, canary, folder };
+            .view(&html, Some(&ui));
+        let prepared = Prepared::called(&script, "system", "show").await?;
+        let window = prepared.window().await?;
+        let scene = Self { window, canary, prepared };
         scene.start().await?;
         // Of all that it declares only features could be allowed. It gets none.
         let asked = scene.window.element("[data-testid=view-access]").await?.text().await?;
@@ -104,18 +84,11 @@ impl Scene {
             .await
     }
 
-    /// How many conversations the application has: the commands that are tried would make more.
-    fn conversations(&self) -> anyhow::Result<i64> {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/usher.db"))?;
-        database.busy_timeout(Duration::from_secs(5))?;
-        Ok(database.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0))?)
-    }
-
     /// The window still answers, and the page is still the page.
     async fn is_well(&self) -> anyhow::Result<()> {
         let at = self.window.run("return location.href").await?;
         anyhow::ensure!(at == "tauri://localhost" || at == "tauri://localhost/", "the window is at {at}");
-        anyhow::ensure!(self.conversations()? == 1, "a command ran");
+        anyhow::ensure!(self.prepared.rows("conversation")? == 1, "a command ran");
         Ok(())
     }
 }

@@ -30,6 +30,7 @@ mod hostile;
 mod leaked_key;
 mod many_views;
 mod prompts;
+mod scene;
 mod screenshots;
 mod servers;
 mod stage;

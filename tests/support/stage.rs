@@ -18,7 +18,7 @@ use usher_host::{
     connection::{ConnectionOptions, PathSource},
     conversation::{
         Asked, CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, QuestionAnswer,
-        QuestionRecord, ScriptLine, ServerStatus, Shown, StoredSpec, Surroundings, TurnState,
+        QuestionRecord, ScriptLine, ServerStatus, Shown, StoredSpec, Surroundings, TurnState, ViewReply,
     },
     model::{Patience, ToolChoice},
     store::{Approval, ServerRow, Store, StoreOptions},
@@ -274,6 +274,16 @@ impl Stage {
         })
         .await;
         id
+    }
+
+    /// Asks the host as a View does.
+    pub async fn ask(&self, view: &str, method: &str, params: &serde_json::Value) -> ViewReply {
+        within(self.host.view_request(view, request_id(), method, &params.to_string())).await.unwrap()
+    }
+
+    /// How many messages of this title the wire of the server has.
+    pub fn on_the_wire(&self, title: &str) -> usize {
+        self.host.wire_lines(Some(SERVER), 0, 10_000).iter().filter(|it| it.title == title).count()
     }
 
     /// Everything that the host told so far.

@@ -394,8 +394,10 @@ impl Host {
         self.store().secrets().kept()
     }
 
+    /// How servers are spoken to. Without a frame for Views they are told of none (X7).
     fn connection_options(&self) -> ConnectionOptions {
-        self.0.options.connection.clone()
+        let options = self.0.options.connection.clone();
+        ConnectionOptions { ui_extension: options.ui_extension && self.consumers().view, ..options }
     }
 
     fn consumers(&self) -> Consumers {
