@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: who may call, which `view_tools` decides, and what an answer says, which is read as hostile words.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -105,17 +105,13 @@ impl Host {
         let name = serde_json::Value::from(tool.name.as_str());
         let tell = |params| self.tell(HostEvent::ViewCall { view_id: view_id.to_owned(), call, params });
         tell(Some(format!(r#"{{"name":{name},"arguments":{arguments}}}"#)));
-        let end = tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(Unanswered::Stopped),
-            reply = answer => return reply.map_err(|_| Unanswered::Gone),
-            () = tokio::time::sleep(PATIENCE) => Err(Unanswered::Late),
-        };
+        let end = wait(answer, cancel, PATIENCE).await;
         // An answer that comes from now on is nobody's.
-        if let Some(open) = lock(&self.0.views).open.get_mut(view_id) {
-            open.calls.remove(&call);
+        let given_up =
+            lock(&self.0.views).open.get_mut(view_id).and_then(|it| it.calls.remove(&call)).is_some();
+        if given_up {
+            tell(None);
         }
-        tell(None);
         end
     }
 
@@ -182,6 +178,20 @@ impl Host {
     }
 }
 
+/// Waits for an answer until nobody wants it any more, the View is gone, or it took too long.
+async fn wait(
+    answer: oneshot::Receiver<ViewReply>,
+    cancel: &CancellationToken,
+    patience: Duration,
+) -> Result<ViewReply, Unanswered> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Unanswered::Stopped),
+        reply = answer => reply.map_err(|_| Unanswered::Gone),
+        () = tokio::time::sleep(patience) => Err(Unanswered::Late),
+    }
+}
+
 /// Whether arguments may be sent to a View: unlike a server it is trusted with nothing that could not be checked.
 ///
 /// # Errors
@@ -197,5 +207,44 @@ pub(in crate::conversation) fn judge(tool: &Tool, arguments: &RawJson) -> Result
             let place = |it: &str| if it.is_empty() { "/".to_owned() } else { it.to_owned() };
             Err(problems.iter().map(|it| format!("{}: {}", place(&it.pointer), it.message)).collect())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_view_is_waited_for_until_it_answers_is_gone_is_late_or_nobody_wants_it() {
+        let (cancel, long) = (CancellationToken::new(), Duration::from_secs(600));
+        let answered = ViewReply::Result(json!({}).into());
+        let (sender, answer) = oneshot::channel();
+        sender.send(answered.clone()).unwrap();
+        assert_eq!(wait(answer, &cancel, long).await, Ok(answered.clone()));
+        let (sender, answer) = oneshot::channel();
+        drop(sender);
+        assert_eq!(wait(answer, &cancel, long).await, Err(Unanswered::Gone));
+        let (_open, answer) = oneshot::channel();
+        assert_eq!(wait(answer, &cancel, Duration::ZERO).await, Err(Unanswered::Late));
+        cancel.cancel();
+        let (sender, answer) = oneshot::channel();
+        sender.send(answered).unwrap();
+        assert_eq!(wait(answer, &cancel, long).await, Err(Unanswered::Stopped), "a late answer is none");
+    }
+
+    #[test]
+    fn arguments_that_could_not_be_checked_are_not_sent() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let list = json!({"tools": [{"name": "t", "inputSchema": schema}]}).to_string();
+        let tool = OwnTools::read(&list).tools.remove(0);
+        let said = |it: &str| judge(&tool, &RawJson::parse(it).unwrap());
+        assert_eq!(said(r#"{"n":1}"#), Ok(()));
+        assert_eq!(said("[]"), Err(vec!["/: they are not an object".to_owned()]));
+        assert_eq!(said("{}").unwrap_err().len(), 1);
+        assert!(said(r#"{"n":"1"}"#).unwrap_err()[0].starts_with("/n: "));
+        let deep = format!(r#"{{"n":1,"x":{}{}}}"#, "[".repeat(500), "]".repeat(500));
+        assert!(said(&deep).is_err(), "too deep to be walked");
     }
 }
