@@ -354,7 +354,9 @@ impl Stage {
             }
         }
         for event in self.events() {
-            if let HostEvent::ViewMessage { params, .. } = event {
+            if let HostEvent::ViewMessage { params, .. } | HostEvent::ViewCall { params: Some(params), .. } =
+                event
+            {
                 crossed.push_str(&params);
             }
         }

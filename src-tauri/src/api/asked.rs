@@ -107,3 +107,23 @@ pub(super) fn trust_of(it: view::ServerTrustView) -> host::ServerTrust {
     };
     host::ServerTrust { asks_model: it.asks_model, roots: it.roots, log_level: it.log_level.map(level) }
 }
+
+pub(super) fn choice(it: view::ApprovalChoice) -> host::ApprovalChoice {
+    match it {
+        view::ApprovalChoice::Once => host::ApprovalChoice::Once,
+        view::ApprovalChoice::Conversation => host::ApprovalChoice::Conversation,
+        view::ApprovalChoice::Tool => host::ApprovalChoice::Tool,
+        view::ApprovalChoice::Server => host::ApprovalChoice::Server,
+        view::ApprovalChoice::Refuse => host::ApprovalChoice::Refuse,
+        view::ApprovalChoice::Never => host::ApprovalChoice::Never,
+    }
+}
+
+pub(super) fn answer(action: view::QuestionAction, content_json: Option<String>) -> host::QuestionAnswer {
+    match action {
+        view::QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
+        view::QuestionAction::AcceptForView => host::QuestionAnswer::AcceptForView,
+        view::QuestionAction::Decline => host::QuestionAnswer::Decline,
+        view::QuestionAction::Cancel => host::QuestionAnswer::Cancel,
+    }
+}

@@ -300,6 +300,15 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
         }
+        HostEvent::ViewCall { view_id, call, params } => {
+            let message_json = match params {
+                Some(params) => format!(r#"{{"id":{call},"method":"tools/call","params":{params}}}"#),
+                None => {
+                    format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{call}}}}}"#)
+                }
+            };
+            UiEvent::ViewMessage { view_id, message_json }
+        }
         HostEvent::ViewAccess { view_id, wishes, starts_again } => {
             UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
         }

@@ -372,6 +372,9 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     },
     view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
     cancel_view_request: () => null,
+    set_view_tools: () => ({ tools: [], left_out: [] }),
+    answer_view_call: () => null,
+    call_bench_tool: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
     close_view: () => null,
     view_answers: ({ server_id }) => answers.get(server_id) ?? { allowed: [], refused: [] },
     set_view_access({ server_id, wishes, allowed }) {

@@ -27,6 +27,7 @@ mod surroundings;
 mod template;
 mod trust;
 mod turn;
+mod view_tools;
 mod views;
 
 pub use approval::{ApprovalChoice, ApprovalRule};

@@ -82,6 +82,7 @@ export class FrameTransport implements Transport {
         return;
       }
       this.refuse(event.data, verdict.why);
+      this.fail(event.data, verdict.why);
       return;
     }
     const blocked = readBlocked(event.data);
@@ -100,6 +101,12 @@ export class FrameTransport implements Transport {
     this.log.add("in", nameOf(message), verdict.bytes, "", message);
     if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
+  }
+
+  /** Whoever waits for an answer that is not heard is told so at once. */
+  private fail(data: unknown, why: Refusal): void {
+    if (typeof data !== "object" || data === null || "method" in data || !("id" in data) || typeof data.id !== "number") return;
+    this.onmessage?.({ jsonrpc: "2.0", id: data.id, error: REFUSALS[why] });
   }
 
   /** A request that is not heard still gets an answer, so that the View does not wait for ever. */

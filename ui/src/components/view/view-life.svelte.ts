@@ -5,6 +5,7 @@
  */
 import type { McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { untrack } from "svelte";
+import type { OwnToolsView } from "../../bindings/OwnToolsView";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
@@ -20,6 +21,7 @@ import type { SessionDoors, ViewSession } from "./view-session";
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
 const FIRST_HEIGHT = 240;
+const NO_TOOLS: OwnToolsView = { tools: [], left_out: [] };
 /** Why a View is stopped without the user. */
 const FLOOD = "The View was stopped: it sent far more messages than can be heard.";
 const THIEF = "The View was stopped: it took the keyboard again and again while you were writing.";
@@ -49,6 +51,10 @@ export interface LifeDoors {
   request: (viewId: string, requestId: number, method: string, paramsJson: string) => Promise<ViewAnswer>;
   /** Says that nobody waits for a request any more. */
   giveUp: (viewId: string, requestId: number) => void;
+  /** Tells Rust which tools the View offers itself; the answer is what of them is taken. */
+  offer: (viewId: string, listJson: string) => Promise<OwnToolsView>;
+  /** Hands on what the View answered to a call of such a tool. Nobody may wait for it any more. */
+  answer: (viewId: string, call: number, answer: ViewAnswer) => void;
   /** Hears what Rust says to the View; the function that is returned ends it. */
   listen: (viewId: string, heard: (json: string) => void) => () => void;
   /** The surroundings of the View now, for a frame in this place. */
@@ -86,6 +92,8 @@ export class ViewLife {
   boxHeight = $state(0);
   /** The modes that the View may be shown in. Unknown until it is ready, and then only its own place is sure. */
   modes = $state.raw<readonly Mode[]>(["inline"]);
+  /** The tools that the View offers itself, as Rust took them. */
+  own = $state.raw<OwnToolsView>(NO_TOOLS);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
   /** What the View's policy stopped. */
@@ -117,9 +125,9 @@ export class ViewLife {
     return this.phase.kind === "live" || this.phase.kind === "stopping" || this.phase.kind === "opening";
   }
 
-  /** Whether it asked for something that has no answer yet, or the user looks at it beside the conversation. */
+  /** Whether it, or somebody of it, asked for something that has no answer yet, or the user looks at it beside the conversation. */
   get isBusy(): boolean {
-    return this.asking > 0 || this.mode !== "inline";
+    return this.asking > 0 || this.opening?.session.isCalled === true || this.mode !== "inline";
   }
 
   /** Starts the View. One that comes back has its old height from the start, so that nothing around it jumps. */
@@ -162,6 +170,7 @@ export class ViewLife {
       await ending.session.teardown();
     }
     this.modes = ["inline"];
+    this.own = NO_TOOLS;
     this.phase = then;
     await this.close(launch);
   }
@@ -181,6 +190,7 @@ export class ViewLife {
    * stops it before.
    */
   destroy(): void {
+    this.own = NO_TOOLS;
     const ending = this.opening;
     const gone = this.phase.kind === "live" ? this.phase.launch : null;
     this.opening = null;
@@ -251,6 +261,11 @@ export class ViewLife {
           this.asking -= 1;
         }
       },
+      offer: async (listJson) => {
+        const own = await doors.offer(launch.view_id, listJson);
+        if (this.opening?.session === session) this.own = own;
+      },
+      answer: (call, answer) => doors.answer(launch.view_id, call, answer),
       page: messages,
       log,
       now,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
@@ -35,6 +35,8 @@ class ByHand {
   readonly got: Wire[] = [];
   readonly asked: Array<[string, string]> = [];
   readonly signals: AbortSignal[] = [];
+  readonly offers: string[] = [];
+  readonly answers: Array<[number, ViewAnswer]> = [];
   readonly log = new BridgeLog(
     () => 0,
     () => undefined,
@@ -61,6 +63,8 @@ class ByHand {
         this.signals.push(signal);
         return Promise.resolve(this.answer);
       },
+      offer: (listJson) => Promise.resolve(void this.offers.push(listJson)),
+      answer: (call, answer) => void this.answers.push([call, answer]),
       page,
       log: this.log,
       now: () => 0,
@@ -436,5 +440,118 @@ describe("where a View is shown", () => {
     const view = await new ByHand().connect();
     await view.initialize({ availableDisplayModes: ["pip"] });
     expect(view.modes).toEqual(["inline", "pip"]);
+  });
+});
+
+describe("the tools that a View offers itself", () => {
+  const TOOLS = { tools: [{ name: "set_color", inputSchema: { type: "object" } }, { odd: true }] };
+  const CALL = { id: 7, method: "tools/call", params: { name: "set_color", arguments: { color: "red" } } };
+
+  async function offering(): Promise<ByHand> {
+    const view = await new ByHand().connect();
+    await view.initialize({ tools: { listChanged: true } });
+    return view;
+  }
+  const last = (view: ByHand, method: string): Wire => {
+    const found = view.got.findLast((it) => it.method === method);
+    if (found === undefined) throw new Error(`the View was not sent ${method}`);
+    return found;
+  };
+
+  it("are asked for after the input, and only of a View that says it has some", async () => {
+    const silent = await new ByHand().connect();
+    await silent.initialize();
+    await silent.send({ method: "notifications/tools/list_changed" });
+    expect(silent.methods()).not.toContain("tools/list");
+    const view = await offering();
+    expect(view.methods()).toEqual(["answer 1", INPUT, RESULT, "tools/list"]);
+    // As they came: what is taken is said by Rust.
+    await view.send({ id: last(view, "tools/list").id, result: TOOLS });
+    expect(view.offers.map((it) => JSON.parse(it) as unknown)).toEqual([TOOLS]);
+  });
+
+  it("are asked for again when they changed, but not as often as it is said", async () => {
+    vi.useFakeTimers();
+    try {
+      const settled = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
+      const view = await new ByHand().connect();
+      const begun = view.initialize({ tools: {} });
+      await settled();
+      await settled();
+      await begun;
+      const lists = (): number => view.methods().filter((it) => it === "tools/list").length;
+      expect(lists()).toBe(1);
+      const answered = view.send({ id: last(view, "tools/list").id, result: TOOLS });
+      await settled();
+      await answered;
+      for (let n = 0; n < 50; n += 1) void view.send({ method: "notifications/tools/list_changed" });
+      await settled();
+      expect(lists()).toBe(1);
+      await vi.advanceTimersByTimeAsync(1100);
+      expect(lists()).toBe(2);
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(lists()).toBe(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("are called when Rust says so, and the answer is that of this call", async () => {
+    const view = await offering();
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const sent = last(view, "tools/call");
+    expect(sent.params).toMatchObject({ name: "set_color", arguments: { color: "red" } });
+    // Answers to what nobody asked are nobody's.
+    await view.send({ id: 4711, result: { content: [] } });
+    expect(view.answers).toEqual([]);
+    await view.send({ id: sent.id, result: { content: [{ type: "text", text: "done" }], extra: 1 } });
+    expect(view.answers).toEqual([[7, { kind: "result", json: '{"content":[{"type":"text","text":"done"}],"extra":1}' }]]);
+    await view.send({ id: sent.id, result: { content: [] } });
+    expect(view.answers.length).toBe(1);
+  });
+
+  it("answer with an error, and another View cannot answer for them", async () => {
+    const [view, other] = [await offering(), await offering()];
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const { id } = last(view, "tools/call");
+    await other.send({ id, result: { content: [{ type: "text", text: "forged" }] } });
+    expect([view.answers, other.answers]).toEqual([[], []]);
+    await view.send({ id, error: { code: -32050, message: "no such colour" } });
+    expect(view.answers).toEqual([[7, { kind: "error", code: -32050, message: expect.stringContaining("no such colour") as string }]]);
+  });
+
+  it("are not waited for once the call is given up, and a late answer is nobody's", async () => {
+    const view = await offering();
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const { id } = last(view, "tools/call");
+    expect(view.session.isCalled).toBe(true);
+    view.session.message('{"method":"notifications/cancelled","params":{"requestId":7}}');
+    await settle();
+    expect(last(view, "notifications/cancelled").params).toMatchObject({ requestId: id });
+    await view.send({ id, result: { content: [] } });
+    expect([view.answers, view.session.isCalled]).toEqual([[], false]);
+  });
+
+  it("fail at once when the answer is too large to be heard, when the View begins anew and when it is closed", async () => {
+    const view = await offering();
+    const begin = async (call: number): Promise<number> => {
+      view.session.message(JSON.stringify({ ...CALL, id: call }));
+      await settle();
+      return last(view, "tools/call").id ?? -1;
+    };
+    await view.send({ id: await begin(1), result: { content: [{ type: "text", text: "x".repeat(4_000_001) }] } });
+    expect(view.answers.at(-1)).toEqual([1, { kind: "error", code: -32000, message: expect.stringContaining("larger") as string }]);
+    await begin(2);
+    await view.initialize({ tools: {} });
+    expect(view.answers.at(-1)).toEqual([2, { kind: "error", code: -32000, message: "the View began anew" }]);
+    await begin(3);
+    const gone = view.session.teardown();
+    expect(view.answers.at(-1)).toEqual([3, { kind: "error", code: -32000, message: "the View is being closed" }]);
+    await view.send({ id: last(view, "ui/resource-teardown").id, result: {} });
+    await gone;
+    expect(view.answers.length).toBe(3);
   });
 });

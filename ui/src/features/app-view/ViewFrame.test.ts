@@ -23,6 +23,7 @@ function call(view: ToolCallView["view"], state: ToolCallView["state"] = { kind:
     server_id: "s",
     server_name: "Sample",
     tool: "refresh_dashboard",
+    of_view: null,
     title: null,
     arguments_json: "{}",
     origin: "model",

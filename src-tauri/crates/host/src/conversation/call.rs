@@ -94,12 +94,12 @@ impl CallEnd {
 }
 
 /// Why a call came to no result.
-struct Stop {
-    state: CallState,
-    told: Told,
+pub(super) struct Stop {
+    pub(super) state: CallState,
+    pub(super) told: Told,
     /// What a program that called hears, if it is not what the person reads.
-    heard: Option<String>,
-    entry: LedgerEntry,
+    pub(super) heard: Option<String>,
+    pub(super) entry: LedgerEntry,
 }
 
 /// A result that was read and routed.
@@ -202,6 +202,7 @@ impl Host {
             origin: order.origin,
             mode: live.mode(),
             model_call: order.model_call.clone(),
+            of_view: None,
             revision: None,
             requested: None,
             state: CallState::Running(None),
@@ -329,7 +330,7 @@ impl Host {
     }
 
     /// Asks the user, unless an answer stands.
-    async fn approve(
+    pub(super) async fn approve(
         &self,
         live: &Live,
         order: &CallOrder,
@@ -366,6 +367,7 @@ impl Host {
         call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
         let choice = answer.ok_or_else(cancelled)?;
+        let choice = if call.of_view.is_some() { choice.in_conversation() } else { choice };
         if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {
             tracing::warn!(%error, "an approval could not be kept");
         }
@@ -545,7 +547,7 @@ fn sentence_about(name: &str, text: &str) -> String {
 }
 
 /// Checks what the model wrote against the tool's own schema.
-fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
+pub(super) fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
     match Compiled::new(&tool.input_schema).check(arguments) {
         Verdict::Fits | Verdict::NotChecked(_) => Ok(()),
         Verdict::Violates { problems, .. } => {
@@ -594,7 +596,7 @@ fn failed(error: &CallError) -> Box<Stop> {
     })
 }
 
-fn cancelled() -> Box<Stop> {
+pub(super) fn cancelled() -> Box<Stop> {
     let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };
     Box::new(Stop { state: CallState::Cancelled, told: Told::State, heard: None, entry })
 }

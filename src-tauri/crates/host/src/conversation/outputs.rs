@@ -165,7 +165,8 @@ impl Host {
             Source::LegacyStructured
             | Source::LegacyContent
             | Source::LegacyResult
-            | Source::ExtensionMeta(_) => None,
+            | Source::ExtensionMeta(_)
+            | Source::ViewAnswer => None,
         };
         let value = raw.clone();
         let shape = tokio::task::spawn_blocking(move || classify(&value, schema.as_ref()))

@@ -2,7 +2,7 @@
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
 //! `consent` asks the user for it, `files` saves what the user agreed to, `doors` lets its words into the conversation, `grants` knows what
-//! the user lets Views have, `passage` their way to the network, and `stopped` which Views ended with their page.
+//! the user lets Views have, `own_tools` asks a View for what it offers, `passage` their way to the network, and `stopped` which Views ended with their page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
@@ -18,6 +19,7 @@ use crate::app_view::{
     access::{self, Wish},
     csp::{self, Mode, RejectedSource, SANDBOX},
     egress::{Refusals, Target},
+    own_tools::OwnTools,
     projection,
     rate::Limiter,
     registry::{HostLabel, LiveView, Registry, Served},
@@ -29,12 +31,14 @@ mod documents;
 mod doors;
 mod files;
 pub(super) mod grants;
+mod own_tools;
 mod passage;
 mod requests;
 mod stopped;
 mod told;
 
 pub use grants::{ViewAccess, WishState};
+pub(super) use own_tools::{OwnTool, Unanswered, judge};
 pub use passage::Tunnel;
 pub use stopped::PageLoss;
 pub(super) use told::MAX_ANSWER;
@@ -60,6 +64,8 @@ pub(super) struct Views {
     /// The tunnels that are open, and what ends each.
     tunnels: BTreeMap<u64, (Target, CancellationToken)>,
     newest_tunnel: u64,
+    /// The newest call of a View's own tool. No two have the same number, so that no View can answer for another.
+    newest_call: u32,
     refusals: Refusals,
     /// What Views ask of the user.
     consent: consent::Line,
@@ -78,6 +84,10 @@ struct Open {
     end: CancellationToken,
     /// Held while the user is asked about a call of it: one question at a time.
     asks: Arc<tokio::sync::Mutex<()>>,
+    /// The tools that it offers itself.
+    tools: OwnTools,
+    /// Calls of them that it has not answered, by their number.
+    calls: BTreeMap<u32, oneshot::Sender<ViewReply>>,
 }
 
 impl Views {
