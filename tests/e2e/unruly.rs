@@ -164,6 +164,14 @@ async fn a_view_that_loops_is_ended_with_its_page_and_the_conversation_comes_bac
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_that_loops_and_answers_now_and_then_is_ended_too() -> anyhow::Result<()> {
+    let scene = Scene::open().await?;
+    scene.is_lost(scene.begin("pulse()")).await?;
+    scene.goes_on().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_view_that_allocates_without_end_is_ended_with_its_page_and_the_conversation_comes_back()
 -> anyhow::Result<()> {
     let scene = Scene::open().await?;
@@ -214,6 +222,28 @@ async fn a_view_that_floods_leaves_the_window_usable_and_is_stopped_with_words()
     scene.say("Are you there?").await?;
     scene.window.text_in("[data-testid=transcript]", "Still here.").await?;
     scene.started().await?;
+    assert_eq!(scene.web_process(), process, "the page was ended");
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_that_floods_the_window_past_its_page_is_stopped_too() -> anyhow::Result<()> {
+    let scene = Scene::open().await?;
+    let process = scene.web_process();
+    for flood in ["floodTop()", "floodDeep()", "floodOpaque()", "floodGone()"] {
+        scene.begin(flood).await?;
+        scene
+            .window
+            .text_in("[data-testid=view-placeholder]", "far more messages than can be heard")
+            .await
+            .context(flood)?;
+        // It alone was.
+        scene.frames(1).await?;
+        scene.window.click("[data-testid=view-placeholder] button").await?;
+        scene.frames(2).await?;
+        scene.started().await?;
+    }
     assert_eq!(scene.web_process(), process, "the page was ended");
     scene.window.close().await
 }

@@ -3,7 +3,7 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import { BURST, REFUSED_BURST } from "./message-filter";
-import type { MessageSource } from "../../platform/messages";
+import type { MessageListener, MessageSource } from "../../platform/messages";
 import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
 import { ViewSession, type SessionDoors } from "./view-session";
@@ -49,7 +49,7 @@ class ByHand {
   mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly session: ViewSession;
-  private listeners: Array<(event: MessageEvent) => void> = [];
+  private listeners: MessageListener[] = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
   constructor(launch: Partial<ViewLaunch> = {}, pieces?: SessionDoors["pieces"]) {
@@ -93,7 +93,7 @@ class ByHand {
 
   async send(message: object, from: { origin?: string; source?: unknown } = {}): Promise<void> {
     const event = { source: this.frame, origin: ORIGIN, data: { jsonrpc: "2.0", ...message }, ...from } as unknown as MessageEvent;
-    for (const listener of this.listeners) listener(event);
+    for (const listener of this.listeners) listener(event, event.source === this.frame ? this.frame : {});
     await settle();
   }
 
