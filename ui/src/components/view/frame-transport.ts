@@ -107,7 +107,7 @@ export class FrameTransport implements Transport {
   }
 
   /** Whoever waits for an answer that is not heard is told so at once. */
-  private fail(data: unknown, why: Refusal): void {
+  private fail(data: unknown, why: keyof typeof REFUSALS): void {
     if (typeof data !== "object" || data === null || "method" in data || !("id" in data) || typeof data.id !== "number") return;
     this.onmessage?.({ jsonrpc: "2.0", id: data.id, error: REFUSALS[why] });
   }

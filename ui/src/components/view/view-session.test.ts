@@ -125,7 +125,7 @@ describe("the order of a View's first messages", () => {
     await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
     expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
     expect([view.asked, view.got]).toEqual([[], []]);
-    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped", "stopped"]);
   });
 
   it("says nothing before initialized, then the input, then the result", async () => {
@@ -270,7 +270,11 @@ describe("what crosses the boundary", () => {
     await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "null" });
     expect(view.asked).toEqual([]);
     expect(view.got).toEqual([]);
-    expect(view.log.list()).toEqual([]);
+    // It is counted as the View's, whose frame or origin it came from.
+    expect(view.log.list().map((it) => [it.direction, it.note])).toEqual([["stopped", "not sent to its parent × 3"]]);
+    await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "https://evil.example", source: {} });
+    expect(view.log.list()).toHaveLength(1);
+    expect(view.log.list()[0]?.note).toBe("not sent to its parent × 3");
   });
 
   it("asks Rust for everything and gives its answer on", async () => {
