@@ -333,6 +333,13 @@ describe("ViewFrame", () => {
     screen.getByTestId("view-resize").focus();
     await userEvent.keyboard("{ArrowLeft}{ArrowUp}");
     expect(at()).toEqual([left - 16, top - 32, width - 16, height - 16]);
+    // A window that shrinks takes the box along, by what it has become and not by what it was.
+    const wide = window.innerWidth;
+    vi.stubGlobal("innerWidth", 600);
+    window.dispatchEvent(new Event("resize"));
+    await waitFor(() => expect((at()[0] ?? 0) + (at()[2] ?? 0)).toBeLessThanOrEqual(600));
+    vi.stubGlobal("innerWidth", wide);
+    window.dispatchEvent(new Event("resize"));
     await userEvent.click(screen.getByRole("button", { name: "Bring it back" }));
     expect(section().dataset["mode"]).toBe("inline");
     expect(screen.getByTestId("view-frame")).toBe(frame);
