@@ -3,7 +3,7 @@
 //!
 //! The View is opened from the record of a call, so that no model is needed.
 
-use std::{io::Write as _, net::TcpStream, time::Duration};
+use std::{io::Write as _, net::TcpStream, path::Path, time::Duration};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -11,9 +11,10 @@ use tempfile::TempDir;
 use usher_host::conversation::Preferences;
 use usher_tests::{
     canary_server::CanaryServer,
+    lookups::Lookups,
     scripted_server::Script,
     stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    window::{self, Options, Window},
 };
 
 const HTML: &str = include_str!("../data/views/hostile.html");
@@ -29,6 +30,11 @@ struct Scene {
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
+        Self::open_program(&window::binary()?).await
+    }
+
+    /// The same in an application that another program starts.
+    async fn open_program(program: &Path) -> anyhow::Result<Self> {
         let canary = CanaryServer::start()?;
         let folder = TempDir::new()?;
         let html = HTML.replace("CANARY_ADDRESS", &canary.address().to_string());
@@ -59,7 +65,7 @@ impl Scene {
         let conversation = host.create_conversation(None, None).await?.id;
         host.call_tool(&conversation, SERVER, "show", "{}").await?;
         stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
+        let window = Window::open_program(program, Options { data_dir: Some(data), env: Vec::new() }).await?;
         window
             .element("[data-testid=server-row][data-state=ready]")
             .await
@@ -225,6 +231,30 @@ async fn nothing_of_a_view_reaches_another_address() -> anyhow::Result<()> {
     // It hears who comes.
     TcpStream::connect(scene.canary.address())?.write_all(b"control")?;
     scene.window.until("the canary hears", async || Ok(scene.canary.heard() == ["control"])).await?;
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn no_name_is_looked_up_for_a_view_but_by_a_hint_that_the_engine_always_follows() -> anyhow::Result<()>
+{
+    let lookups = Lookups::listen()?;
+    let scene = Scene::open_program(&lookups.around(&window::binary()?)?).await?;
+    assert!(lookups.count()? > 0, "look-ups are not heard");
+    // A name says as much as an address does, to whoever answers for it.
+    scene.run("run(names)").await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(lookups.count()?, 0, "a name was looked up");
+    // ARCHITECTURE names this one among what WebKitGTK does not do. When it is not heard any more, that has changed.
+    // The first of them are dropped while it finds out how the network is reached.
+    let hint = "return hint(document, 'dns-prefetch')";
+    scene
+        .window
+        .until("a hint is followed", async || {
+            scene.window.in_view(FRAME, async { scene.window.run(hint).await.map(drop) }).await?;
+            Ok(lookups.count()? > 0)
+        })
+        .await?;
     scene.window.close().await
 }
 
