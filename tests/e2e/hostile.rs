@@ -3,13 +3,14 @@
 //!
 //! The View is opened from the record of a call, so that no model is needed.
 
-use std::{io::Write as _, net::TcpStream, time::Duration};
+use std::{io::Write as _, net::TcpStream, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use usher_tests::{
     canary_server::CanaryServer,
+    lookups::Lookups,
     scripted_server::{LINK, Script},
-    window::Window,
+    window::{self, Window},
 };
 
 use super::scene::{FRAME, Prepared};
@@ -25,6 +26,11 @@ struct Scene {
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
+        Self::open_program(&window::binary()?).await
+    }
+
+    /// The same in an application that another program starts.
+    async fn open_program(program: &Path) -> anyhow::Result<Self> {
         let canary = CanaryServer::start()?;
         let html = HTML.replace("CANARY_ADDRESS", &canary.address().to_string());
         // What the server declares is hostile too: addresses of the program and of this computer, and words that would end a policy.
@@ -44,7 +50,7 @@ impl Scene {
             .tool("for_the_model", hidden, r#"{"content":[{"type":"text","text":"SECRET-OF-THE-MODEL"}]}"#)
             .view(&html, Some(&ui));
         let prepared = Prepared::called(&script, "system", "show").await?;
-        let window = prepared.window().await?;
+        let window = prepared.window_of(program).await?;
         let scene = Self { window, canary, prepared };
         scene.start().await?;
         // Of all that it declares only features could be allowed. It gets none.
@@ -198,6 +204,30 @@ async fn nothing_of_a_view_reaches_another_address() -> anyhow::Result<()> {
     // It hears who comes.
     TcpStream::connect(scene.canary.address())?.write_all(b"control")?;
     scene.window.until("the canary hears", async || Ok(scene.canary.heard() == ["control"])).await?;
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn no_name_is_looked_up_for_a_view_but_by_a_hint_that_the_engine_always_follows() -> anyhow::Result<()>
+{
+    let lookups = Lookups::listen()?;
+    let scene = Scene::open_program(&lookups.around(&window::binary()?)?).await?;
+    assert!(lookups.count()? > 0, "look-ups are not heard");
+    // A name says as much as an address does, to whoever answers for it.
+    scene.run("run(names)").await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(lookups.count()?, 0, "a name was looked up");
+    // ARCHITECTURE names this one among what WebKitGTK does not do. When it is not heard any more, that has changed.
+    // The first of them are dropped while it finds out how the network is reached.
+    let hint = "return hint(document, 'dns-prefetch')";
+    scene
+        .window
+        .until("a hint is followed", async || {
+            scene.window.in_view(FRAME, async { scene.window.run(hint).await.map(drop) }).await?;
+            Ok(lookups.count()? > 0)
+        })
+        .await?;
     scene.window.close().await
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: what the View does and what must come of it; each test has its own page and its own questions.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use tempfile::TempDir;
@@ -10,7 +10,7 @@ use usher_host::conversation::Preferences;
 use usher_tests::{
     scripted_server::Script,
     stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    window::{self, Options, Window},
 };
 
 const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
@@ -68,7 +68,12 @@ impl Prepared {
 
     /// The window on the folder, once its server is there, with the conversation open.
     pub(crate) async fn window(&self) -> anyhow::Result<Window> {
-        let window = Window::open_with(self.options()).await?;
+        self.window_of(&window::binary()?).await
+    }
+
+    /// The same of another program than the one under test.
+    pub(crate) async fn window_of(&self, program: &Path) -> anyhow::Result<Window> {
+        let window = Window::open_program(program, self.options()).await?;
         let ready = window.element("[data-testid=server-row][data-state=ready]").await;
         ready.context("the server did not come up")?;
         window.click("[data-testid=conversation-row]").await?;
