@@ -13,6 +13,8 @@ mod left_over;
 mod schemes;
 #[cfg(feature = "host-test")]
 mod test_key;
+#[cfg(feature = "host-test")]
+mod test_network;
 #[cfg(target_os = "linux")]
 mod watch;
 mod window;
@@ -38,7 +40,11 @@ const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(3);
 /// When no window can be opened, for instance without a display.
 pub fn run<H: WindowHost>(runtime: tokio::runtime::Handle, host: Arc<H>) -> anyhow::Result<()> {
     left_over::remove(&host.web_data_dir());
-    let proxy = runtime.block_on(egress::start(host.gate(), egress::System));
+    #[cfg(not(feature = "host-test"))]
+    let outside = egress::System;
+    #[cfg(feature = "host-test")]
+    let outside = test_network::Network::from_environment();
+    let proxy = runtime.block_on(egress::start(host.gate(), outside));
     let proxy = proxy.context("the loopback address could not be used")?;
     tauri::async_runtime::set(runtime.clone());
     let ending = Arc::new(window::Ending::default());

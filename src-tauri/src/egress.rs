@@ -16,7 +16,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 use usher_host::{
@@ -27,8 +27,9 @@ use usher_host::{
     conversation::{Host, Tunnel},
 };
 
-/// How many connections are open at once, those that are still being asked about included.
-const MOST_CONNECTIONS: usize = 64;
+/// How many connections are asked at once where they want to go. Further ones wait; a web view says it at once. How many may be open
+/// afterwards, each server's Views have a share of, which the host counts.
+const MOST_ASKED: usize = 64;
 
 /// How long the head of a request may take.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -78,28 +79,26 @@ pub async fn start<O: Outside>(host: Host, outside: O) -> io::Result<SocketAddr>
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let outside = Arc::new(outside);
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MOST_ASKED));
     tokio::spawn(async move {
-        loop {
+        // A connection waits unread until there is room, and none is closed for want of it. The room is closed by nobody.
+        while let Ok(place) = Arc::clone(&room).acquire_owned().await {
             // An error of one connection does not end the proxy; a refused connection is as good as a refusal.
             let Ok((near, _)) = listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             };
-            // Without room the connection is closed unread. That costs the View a request, and the window nothing.
-            let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
             let (host, outside) = (host.clone(), Arc::clone(&outside));
-            tokio::spawn(async move {
-                serve(near, &host, outside.as_ref()).await;
-                drop(place);
-            });
+            tokio::spawn(async move { serve(near, &host, outside.as_ref(), place).await });
         }
     });
     Ok(address)
 }
 
-async fn serve<O: Outside>(mut near: TcpStream, host: &Host, outside: &O) {
-    let refused = match timeout(HEAD_LIMIT, head(&mut near)).await {
+async fn serve<O: Outside>(mut near: TcpStream, host: &Host, outside: &O, place: OwnedSemaphorePermit) {
+    let head = timeout(HEAD_LIMIT, head(&mut near)).await;
+    drop(place);
+    let refused = match head {
         Ok(Head::Tunnel(target)) => match open(host, outside, &target).await {
             Ok((tunnel, far)) => return relay(near, far, &tunnel).await,
             Err(why) => Some((target, why)),
@@ -139,7 +138,7 @@ async fn open<O: Outside>(
     outside: &O,
     target: &Target,
 ) -> Result<(Tunnel, TcpStream), NoPassage> {
-    let tunnel = host.open_tunnel(target).ok_or(NoPassage::NotGranted)?;
+    let tunnel = host.open_tunnel(target)?;
     let found = timeout(CONNECT_LIMIT, outside.addresses(&target.host, target.port)).await;
     let found = found.ok().and_then(Result::ok).filter(|it| !it.is_empty()).ok_or(NoPassage::NoAddress)?;
     // Only the addresses that were looked at are gone to, so that a name cannot lead elsewhere in between.

@@ -13,8 +13,8 @@ use super::stage::{QUESTION, Stage};
 /// A dialog takes no yes in its first 300 ms, since a click so early was meant for something else.
 const SETTLED: Duration = Duration::from_millis(400);
 
-/// For one second after a no, the View is refused without a question.
-const QUIET: Duration = Duration::from_millis(1100);
+/// For two seconds after a first no, the View is refused without a question.
+const QUIET: Duration = Duration::from_millis(2100);
 
 /// What the View says of the customers that it shows; the count stands before it.
 const ASKED: &str = "What stands out among the ";
@@ -112,6 +112,29 @@ async fn words_of_a_view_reach_the_model_only_after_a_yes() -> anyhow::Result<()
     window.click("[data-testid=view-consent-refuse]").await?;
     answered(window, "Not allowed").await?;
     assert_eq!(doors(window).await?, 1);
+    stage.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_that_asks_can_be_stopped_where_it_asks() -> anyhow::Result<()> {
+    let stage = with_view(Vec::new()).await?;
+    let window = &stage.window;
+    press(window, "ask-model").await?;
+    dialog(window, "view-consent").await?;
+    window.screenshot("view-consent-stop").await?;
+    window.click("[data-testid=view-stop]").await?;
+    gone(window, "view-consent").await?;
+    window.text_in("[data-testid=view-placeholder]", "You stopped this View").await?;
+    window.screenshot("view-stopped-where-it-asked").await?;
+    assert_eq!(doors(window).await?, 0);
+    window.click("[data-testid=view-placeholder] button").await?;
+    stage.received_by_view().await?;
+    // Started again it may ask again, and a no is a no as before.
+    press(window, "ask-model").await?;
+    dialog(window, "view-consent").await?;
+    window.click("[data-testid=view-consent-refuse]").await?;
+    answered(window, "Not allowed.").await?;
     stage.window.close().await
 }
 

@@ -26,8 +26,8 @@ const FRAME: &str = "[data-testid=view-frame]";
 const RESULT: &str = r#"{"content":[{"type":"text","text":"shown"}],"structuredContent":{"rows":[1,2]},"_meta":{"example/kept":"yes"}}"#;
 const ADDRESS: &str = "https://modelcontextprotocol.io/docs";
 
-/// For one second after a no, a View is refused without a question.
-const QUIET: Duration = Duration::from_millis(1100);
+/// For two seconds after a first no, a View is refused without a question.
+const QUIET: Duration = Duration::from_millis(2100);
 
 /// What is looked at in the View alone.
 const INSIDE: [&str; 19] = [

@@ -50,7 +50,7 @@ impl Scene {
             .tool("for_the_model", hidden, r#"{"content":[{"type":"text","text":"SECRET-OF-THE-MODEL"}]}"#)
             .view(&html, Some(&ui));
         let prepared = Prepared::called(&script, "system", "show").await?;
-        let window = prepared.window_of(program).await?;
+        let window = prepared.window_of(program, Vec::new()).await?;
         let scene = Self { window, canary, prepared };
         scene.start().await?;
         // Of all that it declares only features could be allowed. It gets none.

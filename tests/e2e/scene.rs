@@ -68,12 +68,16 @@ impl Prepared {
 
     /// The window on the folder, once its server is there, with the conversation open.
     pub(crate) async fn window(&self) -> anyhow::Result<Window> {
-        self.window_of(&window::binary()?).await
+        self.window_of(&window::binary()?, Vec::new()).await
     }
 
-    /// The same of another program than the one under test.
-    pub(crate) async fn window_of(&self, program: &Path) -> anyhow::Result<Window> {
-        let window = Window::open_program(program, self.options()).await?;
+    /// The same of another program than the one under test, with more in its environment.
+    pub(crate) async fn window_of(
+        &self,
+        program: &Path,
+        env: Vec<(String, String)>,
+    ) -> anyhow::Result<Window> {
+        let window = Window::open_program(program, Options { env, ..self.options() }).await?;
         let ready = window.element("[data-testid=server-row][data-state=ready]").await;
         ready.context("the server did not come up")?;
         window.click("[data-testid=conversation-row]").await?;

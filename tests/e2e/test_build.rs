@@ -15,6 +15,8 @@ use usher_tests::{
 const INTERFACE: &str = "usherHostTest";
 /// What names the file for the key of the page.
 const KEY_FILE: &str = "USHER_TEST_KEY_FILE";
+/// What names a server to which a name of the internet leads.
+const NETWORK: &str = "USHER_TEST_NETWORK";
 
 /// Whether any file below a folder has some words. How many files were read comes with it.
 fn said_below(folder: &Path, words: &str) -> anyhow::Result<(bool, usize)> {
@@ -44,8 +46,11 @@ fn the_product_has_nothing_that_is_for_tests_alone() -> anyhow::Result<()> {
         assert!(!said && read > 5, "{words} in one of {read} files of the product's page");
     }
     // In the program the page is compressed; the words of Rust stand as they are.
-    assert!(memmem::find(&fs::read(tests)?, KEY_FILE.as_bytes()).is_some(), "the look finds nothing");
-    assert!(memmem::find(&fs::read(binary()?)?, KEY_FILE.as_bytes()).is_none(), "the product writes keys");
+    let (tests, product) = (fs::read(tests)?, fs::read(binary()?)?);
+    for words in [KEY_FILE, NETWORK] {
+        assert!(memmem::find(&tests, words.as_bytes()).is_some(), "the look does not find {words}");
+        assert!(memmem::find(&product, words.as_bytes()).is_none(), "the product knows {words}");
+    }
     Ok(())
 }
 

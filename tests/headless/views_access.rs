@@ -1,5 +1,5 @@
-//! What Views get beyond their own pages: nothing that was not allowed, asked once, kept, taken back at once; and that their only way to the
-//! network lets through what a live View was granted, and nothing else.
+//! What Views get beyond their own pages: nothing that was not allowed, asked once, kept; and what is taken back ends every View that has it.
+//! Their only way to the network lets through what a live View was granted, and nothing else.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,11 +17,14 @@ use tokio::{
 use usher::egress::{self, Outside};
 use usher_host::{
     app_view::access::{Wish, WishKind},
-    conversation::{Asked, HostEvent, Launch, QuestionAnswer, QuestionRecord, WishState},
+    conversation::{
+        Asked, CallState, Fixture, HostEvent, Launch, Policy, QuestionAnswer, QuestionRecord, ServerTrust,
+        ViewReply, WishState,
+    },
 };
 use usher_tests::{
     scripted_server::{LINK, Script, document_with},
-    stage::{SERVER, Setting, Stage, within},
+    stage::{SERVER, Setting, Stage, request_id, within},
 };
 
 use super::CHILD;
@@ -37,7 +40,10 @@ fn map() -> Value {
     })
 }
 
-/// A server with one View, and the document that it gives each time.
+/// Another server with the same Views.
+const OTHER: &str = "other";
+
+/// Two servers with one View each, and the document that they give each time.
 struct Scene {
     stage: Stage,
     setting: Setting,
@@ -55,16 +61,23 @@ impl Scene {
             .tool("show", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
             .answering("resources/read ui://nobody", "{}")
             .method("resources/read", &documents);
-        let setting = Setting::with(vec![script.cast(SERVER, CHILD, folder.path())]);
+        let cast = |server: &str| script.cast(server, CHILD, folder.path());
+        let mut setting = Setting::with(vec![cast(SERVER), cast(OTHER)]);
+        setting.connection.offers.sampling = true;
         let stage = Stage::open(&setting).await;
         stage.ready(SERVER).await;
+        stage.ready(OTHER).await;
         let conversation = stage.host.create_conversation(None, None).await.unwrap().id;
         Self { stage, setting, folder, conversation }
     }
 
     /// Calls the tool and gives the call.
     async fn call(&self) -> String {
-        let called = within(self.stage.host.call_tool(&self.conversation, SERVER, "show", "{}")).await;
+        self.call_of(SERVER).await
+    }
+
+    async fn call_of(&self, server: &str) -> String {
+        let called = within(self.stage.host.call_tool(&self.conversation, server, "show", "{}")).await;
         called.unwrap().record.id
     }
 
@@ -110,8 +123,31 @@ impl Scene {
 
     /// Allows something as if it had been asked.
     async fn allow(&self, kind: WishKind, what: &str) {
+        self.set(SERVER, (kind, what), true).await;
+    }
+
+    async fn set(&self, server: &str, (kind, what): (WishKind, &str), allowed: bool) {
         let wishes = BTreeSet::from([Wish { kind, what: what.to_owned() }]);
-        self.stage.host.set_view_access(SERVER, wishes, true).await.unwrap();
+        self.stage.host.set_view_access(server, wishes, allowed).await.unwrap();
+    }
+
+    /// Whether a View is open: its page is there, and what it asks is answered.
+    async fn lives(&self, launch: &Launch) -> bool {
+        let host = &self.stage.host;
+        let name = launch.origin.split_once("://").unwrap().1;
+        let is_served = host.view_document("GET", name, "/").status == 200;
+        let is_heard = host.view_request(&launch.view_id, request_id(), "ping", "").await.is_ok();
+        assert_eq!((is_served, host.is_view_open(name)), (is_heard, is_heard), "it is half open");
+        is_heard
+    }
+
+    /// Why the window is told that a View was ended.
+    async fn ended(&self, launch: &Launch) -> String {
+        let why = |event: &HostEvent| match event {
+            HostEvent::ViewEnded { view_id, why } if *view_id == launch.view_id => Some(why.clone()),
+            _ => None,
+        };
+        self.stage.told(why).await
     }
 }
 
@@ -194,6 +230,7 @@ async fn a_no_is_kept_until_the_declaration_has_something_new() {
     // Forgotten, it is asked as if it had never been.
     scene.stage.host.forget_view_access(SERVER).await.unwrap();
     assert!(!scene.stage.host.is_frame_allowed("https", "www.example.org", 443), "and nobody has it");
+    assert!(!scene.lives(&again).await, "also not who had it");
     let anew = scene.view(&scene.call().await).await;
     assert!(anew.wishes.iter().all(|it| it.1 == WishState::Open));
 }
@@ -259,6 +296,91 @@ async fn what_names_the_program_or_this_machine_is_not_even_asked_about() {
     assert!(scene.stage.host.set_view_access("nobody", BTreeSet::new(), true).await.is_err());
 }
 
+#[tokio::test]
+async fn what_is_taken_back_ends_every_view_that_has_it_and_no_other() {
+    let mut modest = map();
+    modest["permissions"] = json!({});
+    let scene = Scene::open(&[map(), map(), modest]).await;
+    let host = &scene.stage.host;
+    scene.allow(WishKind::Connect, "https://api.example.com").await;
+    scene.allow(WishKind::Permission, "geolocation").await;
+    let call = scene.call().await;
+    let has = scene.view(&call).await;
+    // Each server gives its first document with its first View; this one has what the other has, and is another server's.
+    let geolocation = (WishKind::Permission, "geolocation");
+    scene.set(OTHER, geolocation, true).await;
+    let others = scene.view(&scene.call_of(OTHER).await).await;
+    let also_has = scene.view(&scene.call().await).await;
+    let without = scene.view(&scene.call().await).await;
+    assert_eq!([&has.allow, &others.allow, &also_has.allow], ["geolocation"; 3]);
+    assert_eq!(without.allow, "");
+    // A request of it that is open ends with it.
+    host.revoke_approval(SERVER, None).await.unwrap();
+    let waits = host.view_request(&has.view_id, request_id(), "tools/call", r#"{"name":"show"}"#);
+    let takes = async {
+        scene
+            .stage
+            .told(|event| match event {
+                HostEvent::Item { call: Some(it), .. } => {
+                    matches!(it.state, CallState::AwaitingApproval(_)).then_some(())
+                }
+                _ => None,
+            })
+            .await;
+        scene.set(SERVER, geolocation, false).await;
+    };
+    let (reply, ()) = within(futures::future::join(waits, takes)).await;
+    assert!(matches!(reply.unwrap(), ViewReply::Error(_)));
+    for view in [&has, &also_has] {
+        assert!(!scene.lives(view).await);
+        expect!["Where this computer is was taken back while this View had it, so the View was ended. It starts again without it."]
+            .assert_eq(&scene.ended(view).await);
+    }
+    assert!(scene.lives(&without).await && scene.lives(&others).await);
+    assert!(host.granted_features().geolocation, "the other server's View has it");
+    host.close_view(&others.view_id);
+    assert!(!host.granted_features().geolocation);
+    // Its place says why, until it is started again, without it.
+    assert!(host.view_stopped(&call).unwrap().contains("was taken back"));
+    let again = scene.view(&call).await;
+    assert_eq!((again.allow.as_str(), host.view_stopped(&call)), ("", None));
+    assert!(scene.policy(&again).contains("https://api.example.com"), "what was not taken back is there");
+    // To forget all answers takes back all that was allowed.
+    host.forget_view_access(SERVER).await.unwrap();
+    assert!(!scene.lives(&again).await && !scene.lives(&without).await);
+}
+
+#[tokio::test]
+async fn a_relaxed_view_on_the_bench_ends_as_well() {
+    let scene = Scene::open(&[map()]).await;
+    let host = &scene.stage.host;
+    let relaxed = Fixture { csp: Policy::Relaxed, ..Fixture::of("show") };
+    let view = host.open_bench(&scene.conversation, SERVER, relaxed).await.unwrap();
+    assert!(scene.policy(&view).contains("https://api.example.com"));
+    // Of what it does not have it loses nothing.
+    scene.set(SERVER, (WishKind::Permission, "geolocation"), false).await;
+    assert!(scene.lives(&view).await);
+    scene.set(SERVER, (WishKind::Connect, "https://api.example.com"), false).await;
+    assert!(!scene.lives(&view).await);
+    assert!(scene.ended(&view).await.starts_with("https://api.example.com was taken back"));
+}
+
+#[tokio::test]
+async fn the_right_to_ask_the_model_ends_the_views_that_were_told_of_it() {
+    let scene = Scene::open(&[json!({})]).await;
+    let host = &scene.stage.host;
+    let before = scene.view(&scene.call().await).await;
+    host.set_server_trust(SERVER, ServerTrust { asks_model: true, ..ServerTrust::default() }).await.unwrap();
+    scene.stage.ready(SERVER).await;
+    let may = scene.view(&scene.call().await).await;
+    let other = scene.view(&scene.call_of(OTHER).await).await;
+    assert_eq!([before.can_sample, may.can_sample, other.can_sample], [false, true, false]);
+    host.set_server_trust(SERVER, ServerTrust::default()).await.unwrap();
+    assert!(!scene.lives(&may).await);
+    assert!(scene.lives(&before).await && scene.lives(&other).await);
+    assert!(scene.ended(&may).await.starts_with("Asking the model was taken back"));
+}
+
 /// A network in which every address leads to one server of the test.
 struct Fake {
     names: BTreeMap<&'static str, Vec<IpAddr>>,
@@ -295,6 +417,7 @@ impl Network {
         scene.allow(WishKind::Connect, "https://api.example.com").await;
         scene.allow(WishKind::Connect, "wss://live.example.com:8443").await;
         scene.allow(WishKind::Resource, "https://*.cdn.example.com").await;
+        scene.set(OTHER, (WishKind::Connect, "https://api.example.com"), true).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let far = listener.local_addr().unwrap();
         tokio::spawn(async move {
@@ -376,16 +499,22 @@ async fn the_way_out_is_open_for_what_a_live_view_was_granted_and_no_longer() {
     // The other View has it too.
     scene.stage.host.close_view(&views[0].view_id);
     assert!(carries(&mut api).await);
-    // Taken back, it ends under an open View, and the rest goes on.
-    let wish = Wish { kind: WishKind::Connect, what: "https://api.example.com".to_owned() };
-    scene.stage.host.set_view_access(SERVER, BTreeSet::from([wish]), false).await.unwrap();
-    assert_eq!(within(api.read(&mut [0; 8])).await.unwrap_or_default(), 0, "the tunnel is still open");
-    assert_eq!(network.ask("api.example.com:443").await.1, REFUSAL);
-    assert!(!scene.policy(&views[1]).contains("api.example.com"));
-    assert!(carries(&mut live).await);
-    scene.stage.host.close_view(&views[1].view_id);
+    // Taken back, the View that has it ends, and with it what only it had.
+    let other = scene.view(&scene.call_of(OTHER).await).await;
+    scene.set(SERVER, (WishKind::Connect, "https://api.example.com"), false).await;
+    assert!(!scene.lives(&views[1]).await && scene.lives(&other).await);
     assert_eq!(within(live.read(&mut [0; 8])).await.unwrap_or_default(), 0, "the tunnel is still open");
     assert_eq!(network.ask("live.example.com:8443").await.1, REFUSAL);
+    // Whose a tunnel is nobody knows, so none that stood stays; who still may opens a new one.
+    assert_eq!(within(api.read(&mut [0; 8])).await.unwrap_or_default(), 0, "the tunnel is still open");
+    let (mut api, said) = network.ask("api.example.com:443").await;
+    assert_eq!((said.as_str(), carries(&mut api).await), (WELCOME, true));
+    // Started again, it is without; and with the other View the way is closed.
+    let again = scene.view(&call).await;
+    assert!(!scene.policy(&again).contains("api.example.com"));
+    scene.stage.host.close_view(&other.view_id);
+    assert_eq!(within(api.read(&mut [0; 8])).await.unwrap_or_default(), 0, "the tunnel is still open");
+    assert_eq!(network.ask("api.example.com:443").await.1, REFUSAL);
 }
 
 #[tokio::test]
@@ -455,26 +584,53 @@ async fn whatever_else_is_asked_of_the_way_out_is_refused_and_told() {
 }
 
 #[tokio::test]
-async fn so_many_connections_are_open_and_no_more() {
+async fn views_of_one_server_cannot_take_the_way_out_from_those_of_another() {
     let network = Network::open().await;
     let scene = &network.scene;
     scene.view(&scene.call().await).await;
     let mut open = Vec::new();
-    // Those that only ask count too: nobody gets in by being slow.
-    let slow = TcpStream::connect(network.proxy).await.unwrap();
-    for _ in 0..63 {
-        let (stream, said) = network.ask("api.example.com:443").await;
-        assert_eq!(said, WELCOME);
+    for n in 0..32 {
+        // To any of its hosts: it has one share for all of them.
+        let target = if n % 2 == 0 { "api.example.com:443" } else { "both.cdn.example.com:443" };
+        let (stream, said) = network.ask(target).await;
+        assert_eq!(said, WELCOME, "{n}");
         open.push(stream);
     }
-    assert_eq!(network.ask("api.example.com:443").await.1, "", "it is closed unread");
-    assert!(carries(&mut open[0]).await, "the others go on");
-    drop(open.pop());
-    drop(slow);
+    assert_eq!(network.ask("live.example.com:8443").await.1, REFUSAL);
+    // What found no room is listed as what was refused is.
+    let told = scene.stage.host.refused_targets();
+    let told: Vec<String> = told.iter().map(|it| format!("{}: {}", it.target.host, it.why)).collect();
+    assert_eq!(told, ["live.example.com: Views of its server have as many connections as they may"]);
+    assert_eq!(network.ask("api.example.com:443").await.1, REFUSAL, "nobody else was granted it");
+    scene.view(&scene.call_of(OTHER).await).await;
+    let (mut others, said) = network.ask("api.example.com:443").await;
+    assert_eq!((said.as_str(), carries(&mut others).await), (WELCOME, true));
+    assert!(carries(&mut open[0]).await, "and those of the first go on");
+    open.pop();
     let again = async {
-        while network.ask("api.example.com:443").await.1 != WELCOME {
+        while network.ask("live.example.com:8443").await.1 != WELCOME {
             tokio::task::yield_now().await;
         }
     };
     within(again).await;
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_hold_nobody_up_for_long_and_none_is_closed_unread() {
+    let network = Network::open().await;
+    network.scene.view(&network.scene.call().await).await;
+    let mut silent = Vec::new();
+    for _ in 0..63 {
+        silent.push(TcpStream::connect(network.proxy).await.unwrap());
+    }
+    assert_eq!(network.ask("api.example.com:443").await.1, WELCOME);
+    // Without room the next waits for it, and is read then.
+    silent.push(TcpStream::connect(network.proxy).await.unwrap());
+    let asks = network.ask("api.example.com:443");
+    let frees = async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        silent.pop();
+    };
+    let ((_, said), ()) = within(futures::future::join(asks, frees)).await;
+    assert_eq!(said, WELCOME);
 }

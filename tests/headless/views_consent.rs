@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use usher_engine::{Mode, ledger::LedgerEntry};
 use usher_host::conversation::{
-    Asked, ItemBody, QuestionAnswer, ServerTrust, Surroundings, ViewFile, ViewReply,
+    Asked, HostEvent, ItemBody, QuestionAnswer, ServerTrust, Surroundings, ViewFile, ViewFileBody, ViewReply,
 };
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
@@ -90,6 +90,13 @@ impl Scene {
         files
     }
 
+    /// How often a method was sent to the server.
+    fn sent_to_server(&self, method: &str) -> usize {
+        let words = format!("\"{method}\"");
+        let lines = self.stage.host.wire_lines(None, 0, 100_000);
+        lines.iter().filter(|it| it.text.contains(&words)).count()
+    }
+
     fn opened(&self) -> Vec<String> {
         self.opened.lock().unwrap().clone()
     }
@@ -118,7 +125,7 @@ async fn a_no_lets_nothing_through_and_is_told_in_the_way_of_each_request() {
             ("ui/update-model-context", context("REFUSED")),
             ("ui/open-link", json!({"url": "https://refused.example/"})),
         ] {
-            // Each of its own: after a no it is quiet for a second.
+            // Each of its own: after a no it is quiet for a while.
             let view = scene.view().await;
             let (reply, _) = scene.answered(&view, (method, &params), answer.clone()).await;
             match method {
@@ -217,10 +224,21 @@ async fn a_view_that_gives_up_or_goes_takes_its_question_back() {
         assert!(host.questions().is_empty());
         // A yes that comes then is a yes to nothing.
         assert!(host.answer_question(&question.id, YES).is_err());
-        // What waited behind it is shown.
+        // What another View asks is shown; who took it back may not show the next at once, whatever it is.
         if !closes {
-            let (reply, _) = scene.answered(&view, ("ui/message", &message("LATER")), YES).await;
+            let other = scene.view().await;
+            let (reply, _) = scene.answered(&other, ("ui/message", &message("LATER")), YES).await;
             assert_eq!(reply, result(json!({})));
+            for (method, params) in
+                [("ui/message", params), ("ui/open-link", json!({"url": "https://a.example/"}))]
+            {
+                assert_eq!(scene.ask(&view, method, &params).await, result(json!({"isError": true})));
+            }
+            host.revoke_approval(SERVER, None).await.unwrap();
+            let call = json!({"name": "refresh_dashboard", "arguments": {}});
+            let ViewReply::Error(error) = scene.ask(&view, "tools/call", &call).await else { panic!() };
+            assert!(error.message.contains("may ask again later"), "{}", error.message);
+            assert!(host.questions().is_empty());
         }
     }
     assert_eq!(scene.doors().await, ["LATER"]);
@@ -283,6 +301,38 @@ async fn the_last_context_stands_whichever_was_answered_last() {
     assert_eq!(scene.doors().await, [""; 0]);
 }
 
+#[tokio::test]
+async fn a_view_that_asks_can_be_stopped_where_it_asks() {
+    let scene = Scene::open().await;
+    let host = &scene.stage.host;
+    let (view, other) = (scene.view().await, scene.view().await);
+    for (method, params) in [
+        ("ui/message", message("STOPPED")),
+        ("ui/open-link", json!({"url": "https://a.example/"})),
+        ("ui/download-file", json!({"contents": [resource("x:/a", json!({"text": "a"}))]})),
+    ] {
+        let view = scene.view().await;
+        let waits = message("WAITS-BEHIND");
+        let asks =
+            futures::future::join(scene.ask(&view, method, &params), scene.ask(&view, "ui/message", &waits));
+        let ((reply, behind), _) =
+            futures::future::join(asks, scene.stage.answer(QuestionAnswer::StopView)).await;
+        assert_eq!([reply, behind], [result(json!({"isError": true})), result(json!({"isError": true}))]);
+        let why = |event: &HostEvent| match event {
+            HostEvent::ViewEnded { view_id, why } if *view_id == view => Some(why.clone()),
+            _ => None,
+        };
+        assert_eq!(scene.stage.told(why).await, "You stopped this View when it asked you for something.");
+        assert!(host.view_request(&view, request_id(), "ping", "").await.is_err());
+        assert!(host.questions().is_empty());
+    }
+    // Others go on, and what no View asks stops none.
+    for view in [&view, &other] {
+        assert_eq!(scene.ask(view, "ping", &json!({})).await, result(json!({})));
+    }
+    assert_eq!((scene.doors().await, scene.opened(), scene.saved()), (Vec::new(), Vec::new(), Vec::new()));
+}
+
 fn resource(uri: &str, body: Value) -> Value {
     let mut resource = body;
     resource["uri"] = json!(uri);
@@ -297,34 +347,79 @@ async fn files_are_saved_as_they_were_shown_after_a_yes_and_nothing_is_written_o
     let page = calls[&scene.call].view.as_ref().unwrap().resource_uri.clone();
     let contents = json!({"contents": [
         resource("file:///a/../../etc/%2e%2e%2freport.csv", json!({"text": "a,b"})),
-        resource("x:/report.csv", json!({"blob": "AAEC"})),
+        resource("x:/Report.csv", json!({"blob": "AAEC"})),
         {"type": "resource_link", "uri": page, "name": "../page"},
     ]});
+    let reads = || scene.sent_to_server("resources/read");
+    let before = reads();
     let asks = ("ui/download-file", &contents);
-    let (reply, asked) = scene.answered(&view, asks, YES).await;
+    let user = async {
+        let question = scene.stage.question().await;
+        assert_eq!(reads(), before, "nothing is read before the user agreed");
+        scene.stage.host.answer_question(&question.id, YES).unwrap();
+        question.asked
+    };
+    let (reply, asked) = futures::future::join(scene.ask(&view, asks.0, asks.1), user).await;
+    assert_eq!(reads(), before + 1);
     let Asked::ViewFiles { view: from, files, folder } = asked else { panic!("{asked:?}") };
     assert_eq!((from.view_id, folder), (view.clone(), scene.downloads.path().display().to_string()));
-    let file = |name: &str, bytes| ViewFile { name: name.to_owned(), bytes };
-    assert_eq!(files[..2], [file("report.csv", 3), file("report.csv", 3)]);
+    // The names are shown that they get, and no two are one on any disk.
+    let file = |name: &str, body| ViewFile { name: name.to_owned(), body };
+    let sent = |name: &str| file(name, ViewFileBody::Sent(3));
+    assert_eq!(files[..2], [sent("report.csv"), sent("Report (2).csv")]);
+    assert_eq!(files[2], file(&files[2].name, ViewFileBody::AtServer(page)));
     assert_eq!(reply, result(json!({})));
     let saved = scene.saved();
-    let names: Vec<&str> = saved.iter().map(|it| it.0.as_str()).collect();
-    assert_eq!(names, [files[2].name.as_str(), "report (2).csv", "report.csv"]);
-    assert_eq!((&saved[1].1[..], &saved[2].1[..]), (&[0, 1, 2][..], &b"a,b"[..]));
-    assert_eq!(saved[0].1.len() as u64, files[2].bytes);
-    assert!(String::from_utf8_lossy(&saved[0].1).contains("<html"), "what the server has at its address");
+    let bytes = |name: &str| &saved.iter().find(|it| it.0 == name).unwrap().1[..];
+    assert_eq!((bytes("report.csv"), bytes("Report (2).csv")), (&b"a,b"[..], &[0, 1, 2][..]));
+    assert!(String::from_utf8_lossy(bytes(&files[2].name)).contains("<html"), "what the server has there");
+    assert_eq!(saved.len(), 3);
     // The conversation tells of it, and the model does not hear of it.
     let items = scene.stage.opened(&scene.conversation).await.items;
-    assert!(items.iter().any(|it| it.body == ItemBody::Note && it.text.contains("report (2).csv")));
-    // A no writes nothing.
+    assert!(items.iter().any(|it| it.body == ItemBody::Note && it.text.contains("Report (2).csv")));
+    // Asked again, what is there stays as it is.
+    let again = json!({"contents": [resource("x:/report.csv", json!({"text": "other"}))]});
+    scene.answered(&view, ("ui/download-file", &again), YES).await;
+    let saved = scene.saved();
+    assert_eq!(saved.iter().find(|it| it.0 == "report.csv").unwrap().1, b"a,b");
+    assert_eq!(saved.len(), 4);
+    // A no writes nothing and reads nothing.
     let (reply, _) = scene.answered(&view, asks, QuestionAnswer::Decline).await;
     assert_eq!(reply, result(json!({"isError": true})));
-    // Nor does what cannot be read.
+    assert_eq!((scene.saved(), reads()), (saved.clone(), before + 1));
+    // What cannot be read is told to both, and the rest is saved.
     let other = scene.view().await;
-    let gone = json!({"contents": [{"type": "resource_link", "uri": "file:///etc/passwd", "name": "p"}]});
-    let ViewReply::Error(_) = scene.ask(&other, "ui/download-file", &gone).await else { panic!() };
-    assert_eq!(scene.saved(), saved);
-    assert!(scene.stage.host.questions().is_empty());
+    let gone = json!({"contents": [
+        {"type": "resource_link", "uri": "file:///etc/passwd", "name": "p"},
+        resource("x:/beside.txt", json!({"text": "b"})),
+    ]});
+    let (reply, _) = scene.answered(&other, ("ui/download-file", &gone), YES).await;
+    assert_eq!(reply, result(json!({"isError": true})));
+    let names: Vec<String> = scene.saved().into_iter().map(|it| it.0).collect();
+    assert!(names.contains(&"beside.txt".to_owned()) && !names.contains(&"passwd".to_owned()), "{names:?}");
+    let items = scene.stage.opened(&scene.conversation).await.items;
+    assert!(items.iter().any(|it| it.text.contains("could not save passwd")), "{items:?}");
+}
+
+#[tokio::test]
+async fn a_view_has_files_of_one_request_saved_at_a_time_and_none_once_it_is_gone() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let one = json!({"contents": [resource("x:/one.txt", json!({"text": "1"}))]});
+    let user = async {
+        let question = scene.stage.question().await;
+        // While one waits for the user or is saved, the next is not even asked about.
+        for _ in 0..2 {
+            let ViewReply::Error(error) = scene.ask(&view, "ui/download-file", &one).await else { panic!() };
+            assert!(error.message.contains("not saved yet"), "{}", error.message);
+        }
+        assert_eq!(scene.stage.host.questions().len(), 1);
+        scene.stage.host.close_view(&view);
+        assert!(scene.stage.host.answer_question(&question.id, YES).is_err() || scene.saved().is_empty());
+    };
+    let (reply, ()) = futures::future::join(scene.ask(&view, "ui/download-file", &one), user).await;
+    assert_eq!(reply, result(json!({"isError": true})));
+    assert_eq!(scene.saved(), []);
 }
 
 #[tokio::test]
@@ -344,14 +439,14 @@ async fn a_view_asks_the_model_where_its_server_may_and_the_user_sees_all_of_it(
     assert!(launch.can_sample);
     let person = async {
         let Asked::Sample(shown) = scene.stage.answer(YES).await else { panic!() };
-        assert!(shown.by_view);
+        assert_eq!(shown.by_view.as_ref(), Some(&launch.view_id));
         assert_eq!(shown.messages[0].text, "CANARY-ASKED");
         let question = scene
             .stage
             .told(|_| host.questions().into_iter().find(|it| matches!(it.asked, Asked::SampleAnswer(_))))
             .await;
         let Asked::SampleAnswer(answer) = &question.asked else { panic!() };
-        assert_eq!((answer.by_view, answer.text.as_str()), (true, "I see."));
+        assert_eq!((answer.by_view.as_ref(), answer.text.as_str()), (Some(&launch.view_id), "I see."));
         let exchange = host.exchange_body(&answer.exchange_id).await.unwrap().exchange;
         assert_eq!(exchange.asked_by.as_deref(), Some("the View of sample"));
         host.answer_question(&question.id, YES).unwrap();

@@ -4,7 +4,7 @@
 use serde_json::json;
 use usher_engine::{Origin, ledger::LedgerEntry};
 use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Notice, Opened, PageLoss, ViewReply};
-use usher_tests::stage::{SERVER, Setting, Stage, request_id};
+use usher_tests::stage::{SERVER, Setting, Stage, request_id, within};
 
 use super::scene::{Scene, legacy};
 
@@ -50,38 +50,35 @@ fn error(reply: &ViewReply) -> &str {
 }
 
 #[tokio::test]
-async fn a_view_has_one_question_before_the_user_and_none_after_two_refusals() {
+async fn a_view_has_one_question_before_the_user_and_none_after_a_refusal() {
     let scene = polled().await;
     let host = &scene.stage.host;
     host.revoke_approval(SERVER, None).await.unwrap();
     let view = scene.view().await;
     let other = scene.view().await;
     let user = async {
-        let mut seen = Vec::new();
-        for _ in 0..2 {
-            let id = scene.question(&seen).await;
-            // The others wait in line, and are shown nowhere.
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            let waiting = |it: &&usher_host::conversation::CallRecord| {
-                matches!(it.state, CallState::AwaitingApproval(_))
-            };
-            assert_eq!(scene.opened().await.calls.values().filter(waiting).count(), 1);
-            host.answer_approval(&id, ApprovalChoice::Refuse).unwrap();
-            seen.push(id);
-        }
-        seen
+        let id = scene.question(&[]).await;
+        // The others wait in line, and are shown nowhere.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        let waiting =
+            |it: &&usher_host::conversation::CallRecord| matches!(it.state, CallState::AwaitingApproval(_));
+        assert_eq!(scene.opened().await.calls.values().filter(waiting).count(), 1);
+        host.answer_approval(&id, ApprovalChoice::Refuse).unwrap();
+        vec![id]
     };
     let polls = futures::future::join_all((0..8).map(|_| scene.poll(&view)));
     let (replies, seen) = futures::future::join(polls, user).await;
     let mut said: Vec<&str> = replies.iter().map(error).collect();
     said.sort_unstable();
-    assert_eq!(said[..2], ["the user did not allow this call"; 2]);
-    assert!(said[2..].iter().all(|it| it.starts_with("the user refused calls of this View")), "{said:?}");
-    assert!(error(&scene.poll(&view).await).contains("in a minute"));
+    assert_eq!(said[..1], ["the user did not allow this call"]);
+    assert!(said[1..].iter().all(|it| it.starts_with("the user refused what this View asked")), "{said:?}");
+    // Nor for anything else.
+    let link = scene.ask(&view, "ui/open-link", &json!({"url": "https://a.example/"})).await;
+    assert_eq!(link, ViewReply::Result(json!({"isError": true}).into()));
     let calls = scene.opened().await.calls;
     assert_eq!(
         calls.values().filter(|it| it.origin == Origin::View).count(),
-        2,
+        1,
         "no call was begun for the rest"
     );
     // Another View asks for itself, and what is allowed needs no question.
@@ -92,6 +89,31 @@ async fn a_view_has_one_question_before_the_user_and_none_after_two_refusals() {
     let (reply, ()) = futures::future::join(scene.poll(&other), user).await;
     assert!(matches!(reply, ViewReply::Result(_)), "{reply:?}");
     assert!(matches!(scene.poll(&view).await, ViewReply::Result(_)));
+}
+
+#[tokio::test]
+async fn a_call_that_a_view_takes_back_from_before_the_user_counts_as_refused() {
+    let scene = polled().await;
+    let host = &scene.stage.host;
+    host.revoke_approval(SERVER, None).await.unwrap();
+    let (view, id) = (scene.view().await, request_id());
+    let asks = within(host.view_request(&view, id, "tools/call", r#"{"name":"poll"}"#));
+    let takes_back = async {
+        let call = scene.question(&[]).await;
+        host.cancel_view_request(&view, id);
+        call
+    };
+    let (reply, call) = futures::future::join(asks, takes_back).await;
+    assert!(matches!(reply, Ok(ViewReply::Error(_))), "{reply:?}");
+    assert!(error(&scene.poll(&view).await).contains("may ask again later"));
+    // Another one is asked about, and one that the user allowed and the View cancels is no question.
+    let other = scene.view().await;
+    let user = async {
+        let id = scene.question(&[call]).await;
+        host.answer_approval(&id, ApprovalChoice::Server).unwrap();
+    };
+    let (reply, ()) = futures::future::join(scene.poll(&other), user).await;
+    assert!(matches!(reply, ViewReply::Result(_)), "{reply:?}");
 }
 
 #[tokio::test]

@@ -575,6 +575,11 @@ impl Commands for Usher {
         Ok(self.host.script_types(&conversation_id).await?)
     }
 
+    async fn look_at_conversation(&self, conversation_id: String) -> Result<(), ApiError> {
+        self.host.look_at_conversation(&conversation_id);
+        Ok(())
+    }
+
     async fn open_view(&self, call_id: String) -> Result<ViewLaunch, ApiError> {
         Ok(bench::launch(self.host.open_view(&call_id).await?))
     }

@@ -18,7 +18,7 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
                 cut: it.cut,
                 exchange_id: it.exchange_id,
                 conversation_id: it.conversation_id,
-                by_view: it.by_view,
+                by_view: it.by_view.is_some(),
             },
         },
         host::Asked::ViewAccess { wishes } => {
@@ -28,7 +28,13 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
             view::AskedView::ViewWords { tool: view.tool, is_message, text, left_out }
         }
         host::Asked::ViewFiles { view, files, folder } => {
-            let file = |it: host::ViewFile| view::ViewFileView { name: it.name, bytes: it.bytes };
+            let file = |it: host::ViewFile| {
+                let (bytes, from) = match it.body {
+                    host::ViewFileBody::Sent(bytes) => (Some(bytes), None),
+                    host::ViewFileBody::AtServer(uri) => (None, Some(uri)),
+                };
+                view::ViewFileView { name: it.name, bytes, from }
+            };
             view::AskedView::ViewFiles {
                 tool: view.tool,
                 files: files.into_iter().map(file).collect(),
@@ -38,6 +44,16 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
         host::Asked::ViewLink { view, url, host } => view::AskedView::ViewLink { tool: view.tool, url, host },
     };
     view::QuestionView { id: it.id, server_name: it.server_name, asked }
+}
+
+pub(super) fn answer(action: view::QuestionAction, content_json: Option<String>) -> host::QuestionAnswer {
+    match action {
+        view::QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
+        view::QuestionAction::AcceptForView => host::QuestionAnswer::AcceptForView,
+        view::QuestionAction::Decline => host::QuestionAnswer::Decline,
+        view::QuestionAction::Cancel => host::QuestionAnswer::Cancel,
+        view::QuestionAction::StopView => host::QuestionAnswer::StopView,
+    }
 }
 
 fn field(it: host::Field) -> view::FieldView {
@@ -76,7 +92,7 @@ fn sample(it: host::SampleRequest) -> view::SampleRequestView {
         tool: it.tool,
         conversation: it.conversation,
         remarks: it.remarks,
-        by_view: it.by_view,
+        by_view: it.by_view.is_some(),
     }
 }
 
@@ -116,14 +132,5 @@ pub(super) fn choice(it: view::ApprovalChoice) -> host::ApprovalChoice {
         view::ApprovalChoice::Server => host::ApprovalChoice::Server,
         view::ApprovalChoice::Refuse => host::ApprovalChoice::Refuse,
         view::ApprovalChoice::Never => host::ApprovalChoice::Never,
-    }
-}
-
-pub(super) fn answer(action: view::QuestionAction, content_json: Option<String>) -> host::QuestionAnswer {
-    match action {
-        view::QuestionAction::Accept => host::QuestionAnswer::Accept(content_json),
-        view::QuestionAction::AcceptForView => host::QuestionAnswer::AcceptForView,
-        view::QuestionAction::Decline => host::QuestionAnswer::Decline,
-        view::QuestionAction::Cancel => host::QuestionAnswer::Cancel,
     }
 }

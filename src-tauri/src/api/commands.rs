@@ -70,6 +70,8 @@ commands! {
     create_conversation { mode: Option<ModeName>, model_id: Option<String> } -> ConversationSummary;
     /// Opens a conversation with all that it shows.
     open_conversation { conversation_id: String } -> ConversationView;
+    /// The user looks at a conversation; what its Views ask is shown before what others ask.
+    look_at_conversation { conversation_id: String } -> ();
     /// Gives a conversation a title.
     rename_conversation { conversation_id: String, title: String } -> ();
     /// Deletes a conversation and everything recorded for it.

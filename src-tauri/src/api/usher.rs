@@ -216,6 +216,7 @@ impl Board {
             | UiEvent::SettingsChanged { .. }
             | UiEvent::QuestionAsked { .. }
             | UiEvent::QuestionGone { .. }
+            | UiEvent::ViewEnded { .. }
             | UiEvent::ViewAccessChanged { .. }
             | UiEvent::ViewMessage { .. }
             | UiEvent::WindowCloses => {}
@@ -309,6 +310,7 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
             };
             UiEvent::ViewMessage { view_id, message_json }
         }
+        HostEvent::ViewEnded { view_id, why } => UiEvent::ViewEnded { view_id, why },
         HostEvent::ViewAccess { view_id, wishes, starts_again } => {
             UiEvent::ViewAccessChanged { view_id, wishes: access::states(wishes), starts_again }
         }

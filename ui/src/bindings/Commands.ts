@@ -53,6 +53,7 @@ export interface Commands {
   search: { payload: { query: string; }; answer: Array<SearchHitView> };
   create_conversation: { payload: { mode: ModeName | null; model_id: string | null; }; answer: ConversationSummary };
   open_conversation: { payload: { conversation_id: string; }; answer: ConversationView };
+  look_at_conversation: { payload: { conversation_id: string; }; answer: null };
   rename_conversation: { payload: { conversation_id: string; title: string; }; answer: null };
   delete_conversation: { payload: { conversation_id: string; }; answer: null };
   configure_conversation: { payload: { conversation_id: string; mode: ModeName | null; model_id: string | null; custom: Array<CustomChoice> | null; }; answer: ConversationSummary };

@@ -3,4 +3,4 @@
 /**
  * What the person does with a question.
  */
-export type QuestionAction = "accept" | "accept_for_view" | "decline" | "cancel";
+export type QuestionAction = "accept" | "accept_for_view" | "decline" | "cancel" | "stop_view";

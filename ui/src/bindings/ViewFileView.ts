@@ -3,4 +3,12 @@
 /**
  * A file that a View would have saved.
  */
-export type ViewFileView = { name: string, bytes: number, };
+export type ViewFileView = { name: string, 
+/**
+ * How large it is, if the View sent it.
+ */
+bytes: number | null, 
+/**
+ * The address at the View's server from which it is read after a yes; its size is not known before.
+ */
+from: string | null, };

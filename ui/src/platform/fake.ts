@@ -376,6 +376,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     answer_view_call: () => null,
     call_bench_tool: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
     close_view: () => null,
+    look_at_conversation: () => null,
     view_answers: ({ server_id }) => answers.get(server_id) ?? { allowed: [], refused: [] },
     set_view_access({ server_id, wishes, allowed }) {
       const before = answers.get(server_id) ?? { allowed: [], refused: [] };

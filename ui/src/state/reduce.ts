@@ -33,6 +33,8 @@ export interface AppState {
   readonly questions: readonly QuestionView[];
   /** What open Views may have that changed since they were opened, by View. */
   readonly access: Readonly<Record<string, AccessNews>>;
+  /** Why Views were ended by the host that the window has not closed yet, by View. */
+  readonly ended: Readonly<Record<string, string>>;
   /** What servers say of their prompts and resources, by server. */
   readonly news: Readonly<Record<string, ServerNews>>;
   /** The conversations that were opened, whole, by id. */
@@ -73,6 +75,7 @@ export function fromSnapshot(snapshot: Snapshot): AppState {
     notices: snapshot.notices,
     questions: snapshot.questions,
     access: {},
+    ended: {},
     news: {},
     open: {},
     scripts: {},
@@ -165,6 +168,8 @@ export function reduce(state: AppState, event: UiEvent): AppState {
       return { ...state, notices: state.notices.filter((n) => n.id !== event.notice_id) };
     case "view_access_changed":
       return { ...state, access: { ...state.access, [event.view_id]: { wishes: event.wishes, startsAgain: event.starts_again } } };
+    case "view_ended":
+      return { ...state, ended: { ...state.ended, [event.view_id]: event.why } };
     case "view_message":
     case "window_closes":
       // A message for a View is handed to its frame by the store, and the end to the Views; neither is state.

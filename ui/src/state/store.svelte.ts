@@ -127,6 +127,8 @@ export class Store {
     const left = this.conversationId;
     this.conversationId = id;
     this.pickedCallId = null;
+    // What its Views ask comes first; whether the host heard of it changes nothing here.
+    void this.#platform.rpc("look_at_conversation", { conversation_id: id }).catch(() => undefined);
     if (left !== null && left !== id) this.#leave(left);
     if (this.state?.open[id] === undefined) await this.#read(id);
     // It may have been left while it was read.
@@ -190,9 +192,10 @@ export class Store {
       await this.rpc("close_view", { view_id: viewId });
     } finally {
       this.#unheard.delete(viewId);
-      if (this.state !== null && viewId in this.state.access) {
+      if (this.state !== null && (viewId in this.state.access || viewId in this.state.ended)) {
         const { [viewId]: _gone, ...access } = this.state.access;
-        this.state = { ...this.state, access };
+        const { [viewId]: _why, ...ended } = this.state.ended;
+        this.state = { ...this.state, access, ended };
       }
     }
   }
@@ -226,8 +229,8 @@ export class Store {
       const scripts = this.state?.scripts ?? {};
       const wasOpen = Object.keys(this.state?.open ?? {});
       const kept = this.state?.open ?? {};
-      const { news = {}, access = {} } = this.state ?? {};
-      this.state = { ...fromSnapshot(snapshot), scripts, news, access, open: kept };
+      const { news = {}, access = {}, ended = {} } = this.state ?? {};
+      this.state = { ...fromSnapshot(snapshot), scripts, news, access, ended, open: kept };
       this.failure = null;
       const waiting = early;
       early = null;

@@ -45,7 +45,9 @@ pub use live::{CustomChoice, Opened};
 pub use models::{DEMO_MODEL, ModelEntry, NewModel};
 pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
 pub use prompts::{ListedPrompt, PromptList};
-pub use questions::{Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord, ViewAsker, ViewFile};
+pub use questions::{
+    Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord, ViewAsker, ViewFile, ViewFileBody,
+};
 pub use record::*;
 pub use resources::{ListedResource, ListedTemplate, ResourceList};
 pub use sampling::{SampleAnswer, SampleMessage, SampleRequest};

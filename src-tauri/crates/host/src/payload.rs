@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: who may see a value (the engine decided that before), where it is kept, and how it is drawn.
 
-pub use media::{Media, MediaError, MediaKind, decode_base64, identify, safe_name};
+pub use media::{Media, MediaError, MediaKind, decode_base64, identify, numbered, safe_name};
 pub use table::{Cell, Column, Shape, Sort, TableIndex, TableRows, classify};
 pub use tree::{JsonChild, JsonChildren, TreeError, json_children};
 pub use usher_protocol::scan::JsonKind;

@@ -96,6 +96,8 @@ pub enum UiEvent {
     NoticeCleared { notice_id: String },
     /// The host asks a live View to show something, such as a fresh result.
     ViewMessage { view_id: String, message_json: String },
+    /// A live View was ended, by the user or because something that it had was taken back; its frame goes at once.
+    ViewEnded { view_id: String, why: String },
     /// What a live View may have is other now. `starts_again` says that the user has just allowed what this View asked for.
     ViewAccessChanged { view_id: String, wishes: Vec<WishStateView>, starts_again: bool },
     /// The window closes; Views put their things away, and are closed one by one.

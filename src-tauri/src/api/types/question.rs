@@ -50,8 +50,11 @@ pub enum AskedView {
 #[ts(export)]
 pub struct ViewFileView {
     pub name: String,
-    #[ts(type = "number")]
-    pub bytes: u64,
+    /// How large it is, if the View sent it.
+    #[ts(type = "number | null")]
+    pub bytes: Option<u64>,
+    /// The address at the View's server from which it is read after a yes; its size is not known before.
+    pub from: Option<String>,
 }
 
 /// What a server wants to send to the model, whole and in order.
@@ -182,4 +185,6 @@ pub enum QuestionAction {
     AcceptForView,
     Decline,
     Cancel,
+    /// Says no, and ends the View that asks.
+    StopView,
 }

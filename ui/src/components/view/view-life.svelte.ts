@@ -202,6 +202,13 @@ export class ViewLife {
     if (gone !== null) void this.close(gone);
   }
 
+  /** The host ended the View: its frame goes at once. The View hears of it, but cannot answer any more. */
+  ended(why: string): void {
+    if (!this.runs) return;
+    this.destroy();
+    this.phase = { kind: "stopped", why };
+  }
+
   /** Tells the View its surroundings, which may have changed. A frame without a size is not shown now. */
   surround(theme: "light" | "dark"): void {
     const { opening } = this;

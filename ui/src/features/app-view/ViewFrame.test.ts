@@ -230,6 +230,41 @@ describe("ViewFrame", () => {
     expect(asked.filter((it) => it === "close_view").length).toBe(1);
   });
 
+  it("takes the frame away when Rust ends the View, and says why until it is started again", async () => {
+    const asked: string[] = [];
+    let batch: (batch: UiBatch) => void = () => undefined;
+    const host = store(asked, {}, () => undefined, (_since, onBatch) => {
+      batch = onBatch;
+      return Promise.resolve({ next_seq: 1, servers: [], conversations: [], settings: {}, notices: [] } as unknown as Snapshot);
+    });
+    await host.start();
+    render(Stage, { store: host, call: call(SLOT) });
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).not.toBeNull());
+    screen.getByRole("button", { name: "Stop the View" }).focus();
+    batch({ first_seq: 1, events: [{ type: "view_ended", view_id: "other", why: "Another." }, { type: "view_ended", view_id: "v1", why: "The camera was taken back." }] });
+    await waitFor(() => expect(screen.queryByTestId("view-frame")).toBeNull());
+    expect(screen.getByRole("alert").textContent).toBe("The camera was taken back.");
+    // Whoever was in its bar goes on with what its place offers.
+    const again = screen.getByRole("button", { name: "Start again" });
+    await waitFor(() => expect(document.activeElement).toBe(again));
+    await userEvent.click(again);
+    expect(await screen.findByTestId("view-frame")).toBeDefined();
+  });
+
+  it("does not show a View that Rust ended while its opening was on the way", async () => {
+    let batch: (batch: UiBatch) => void = () => undefined;
+    const ends = () => batch({ first_seq: 1, events: [{ type: "view_ended", view_id: "v1", why: "It was taken back." }] });
+    const host = store([], {}, ends, (_since, onBatch) => {
+      batch = onBatch;
+      return Promise.resolve({ next_seq: 1, servers: [], conversations: [], settings: {}, notices: [] } as unknown as Snapshot);
+    });
+    await host.start();
+    render(Stage, { store: host, call: call(SLOT) });
+    expect((await screen.findByRole("alert")).textContent).toBe("It was taken back.");
+    expect(screen.queryByTestId("view-frame")).toBeNull();
+  });
+
   it("leaves no View behind when it goes while it is being opened", async () => {
     const asked: string[] = [];
     const { unmount } = render(Stage, { store: store(asked), call: call(SLOT) });

@@ -64,16 +64,32 @@ describe("words of a View", () => {
 
 describe("files of a View", () => {
   it("are named with their sizes and where they go, and are saved only after a yes", async () => {
-    const files = [{ name: "report\u202e.csv", bytes: 2048 }, { name: "b.png", bytes: 3 }];
+    const files = [{ name: "report\u202e.csv", bytes: 2048, from: null }, { name: "b.png", bytes: null, from: "ui://b\u202e" }];
     const { rpc } = await stage({ kind: "view_files", tool: "refresh", files, folder: "/home/ada/Downloads" });
     const dialog = screen.getByRole("dialog");
     expect(dialog.textContent).toContain("Save these 2 files?");
-    expect(screen.getAllByRole("listitem").map((it) => it.textContent)).toEqual(["reportU+202E.csv 2.0 kB", "b.png 3 B"]);
+    expect(screen.getAllByRole("listitem").map((it) => it.textContent.replaceAll(/\s+/g, " ").trim())).toEqual(["reportU+202E.csv 2.0 kB", "b.png is read from Sample after a yes: ui://bU+202E"]);
     expect(dialog.textContent).toContain("/home/ada/Downloads");
     await waitFor(async () => {
       await userEvent.click(screen.getByRole("button", { name: "Save" }));
       expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
     });
+  });
+});
+
+describe("a View that asks", () => {
+  it("can be stopped where it asks, by keyboard and at once", async () => {
+    const files: AskedView = { kind: "view_files", tool: "refresh", files: [{ name: "a", bytes: 1, from: null }], folder: "/d" };
+    for (const asked of [words(), words({ is_message: false }), link, files]) {
+      const { rpc, unmount } = await stage(asked);
+      await waitFor(() => expect(document.activeElement).toBe(screen.getByRole("dialog")));
+      const stop = screen.getByRole("button", { name: "Stop this View" });
+      for (let at = 0; at < 6 && document.activeElement !== stop; at += 1) await userEvent.tab();
+      expect(document.activeElement).toBe(stop);
+      await userEvent.keyboard("{Enter}");
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("stop_view"));
+      unmount();
+    }
   });
 });
 

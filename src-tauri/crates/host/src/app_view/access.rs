@@ -48,6 +48,35 @@ impl Wish {
             }
         }
     }
+
+    /// Whether who has it may have a connection to a host and port.
+    pub fn reaches(&self, host: &str, port: u16) -> bool {
+        match self.kind {
+            WishKind::Connect | WishKind::Resource | WishKind::Frame => {
+                csp::source(&self.what, self.kind == WishKind::Connect)
+                    .is_ok_and(|it| it.covers_tunnel(host, port))
+            }
+            WishKind::BaseUri | WishKind::Permission => false,
+        }
+    }
+}
+
+/// What is wished for, in words for people.
+pub fn in_words(wish: &Wish) -> String {
+    match (wish.kind, wish.what.as_str()) {
+        (WishKind::Permission, "camera") => "The camera".to_owned(),
+        (WishKind::Permission, "microphone") => "The microphone".to_owned(),
+        (WishKind::Permission, "geolocation") => "Where this computer is".to_owned(),
+        (WishKind::Permission, "clipboardWrite") => "Writing to the clipboard".to_owned(),
+        (
+            WishKind::Permission
+            | WishKind::Connect
+            | WishKind::Resource
+            | WishKind::Frame
+            | WishKind::BaseUri,
+            what,
+        ) => what.to_owned(),
+    }
 }
 
 /// All that a View wishes for.

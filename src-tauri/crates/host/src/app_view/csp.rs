@@ -50,7 +50,7 @@ impl Source {
     }
 
     /// Whether an encrypted connection to a host and port is covered, whatever is spoken inside.
-    fn covers_tunnel(&self, host: &str, port: u16) -> bool {
+    pub(super) fn covers_tunnel(&self, host: &str, port: u16) -> bool {
         self.covers(self.scheme, host, port)
     }
 }

@@ -1,9 +1,9 @@
-//! The files that a View would have saved (MCP Apps 2026-01-26, `ui/download-file`): read and counted, for the user to be asked about.
+//! The files that a View would have saved (MCP Apps 2026-01-26, `ui/download-file`): counted and named, for the user to be asked about.
 //!
-//! Deliberately absent: names that are safe on a disk and the writing, which the conversation does, and the web: a link is read from the
-//! View's own server or not at all.
+//! Deliberately absent: reading and writing, which the conversation does, and the web: a link is read from the View's own server, after the
+//! user's yes, or not at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use usher_protocol::{
@@ -11,6 +11,8 @@ use usher_protocol::{
     common::{BlockKind, ContentBlock, EmbeddedResource, ResourceBody},
     jsonrpc::ErrorObject,
 };
+
+use crate::payload::{numbered, safe_name};
 
 /// How many files a View may have saved at once.
 pub const MOST_FILES: usize = 16;
@@ -62,6 +64,18 @@ pub fn fits(bytes: usize) -> Result<(), ErrorObject> {
         return Err(invalid(format!("the files have {bytes} bytes; {MOST_BYTES} are saved at once")));
     }
     Ok(())
+}
+
+/// The names that the files get: safe on a disk, and no two the same, also where a system takes large letters for small ones.
+pub fn names(files: &[WantedFile]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut name = |it: &WantedFile| {
+        let name = safe_name(&it.uri, "file");
+        // Of so many numbers one is free.
+        let mut free = (1..=files.len()).map(|n| numbered(&name, n));
+        free.find(|it| taken.insert(it.to_lowercase())).unwrap_or(name)
+    };
+    files.iter().map(&mut name).collect()
 }
 
 fn file(block: &ContentBlock) -> Result<WantedFile, ErrorObject> {
@@ -154,6 +168,18 @@ mod tests {
         let file = embedded("x:1", json!({"text": large}));
         assert!(wanted(json!([file, file])).is_ok());
         assert!(wanted(json!([file, file, small])).unwrap_err().contains("67108864 are saved"));
+    }
+
+    #[test]
+    fn no_two_files_have_one_name() {
+        let name = |uris: &[&str]| {
+            let file = |it: &&str| WantedFile { uri: (*it).to_owned(), body: FileBody::AtServer };
+            names(&uris.iter().map(file).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            name(&["x:/a.csv", "y:/A.CSV", "x:/a (2).csv", "z:/b/../a.csv", "", "x:/"]),
+            ["a.csv", "A (2).CSV", "a (2) (2).csv", "a (3).csv", "file", "x"]
+        );
     }
 
     #[test]

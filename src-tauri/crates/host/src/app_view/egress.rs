@@ -3,7 +3,7 @@
 //! Only tunnels pass (`CONNECT`, RFC 9110 section 9.3.6), for every granted origin is encrypted; what is inside is between the View and
 //! the other end. Whatever is not exactly such a head is refused. Deliberately absent: sockets and names' addresses.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::csp::{self, GrantedCsp};
 
@@ -37,6 +37,9 @@ pub enum NoPassage {
     /// No live View was granted it.
     #[error("no open View was granted it")]
     NotGranted,
+    /// The Views that were granted it have as many connections as they may.
+    #[error("Views of its server have as many connections as they may")]
+    Busy,
     /// Its name leads nowhere.
     #[error("its name has no address")]
     NoAddress,
@@ -112,6 +115,29 @@ fn read_target(text: &str) -> Result<Target, (NoPassage, Option<Target>)> {
 /// Whether one of some live Views was granted a target.
 pub fn admits<'a>(mut granted: impl Iterator<Item = &'a GrantedCsp>, target: &Target) -> bool {
     granted.any(|it| it.reaches(&target.host, target.port))
+}
+
+/// How many connections the Views of one server may have, so that those of another find room.
+pub const MOST_OF_A_SERVER: usize = 32;
+
+/// How many connections all Views may have. A process may have some thousand files, and each connection is two.
+pub const MOST_TUNNELS: usize = 256;
+
+/// The server whose share a connection is counted in: of those whose Views were granted the target the one that has the fewest. Which
+/// View asked is not known, so a server may count some of another that was granted the same domain.
+///
+/// # Errors
+/// Nobody was granted the target, or there is no room.
+pub fn share<'a>(
+    granted: &BTreeSet<&'a str>,
+    open: impl Fn(&str) -> usize,
+    all: usize,
+) -> Result<&'a str, NoPassage> {
+    let fewest = granted.iter().map(|it| (open(it), *it)).min().ok_or(NoPassage::NotGranted)?;
+    if fewest.0 >= MOST_OF_A_SERVER || all >= MOST_TUNNELS {
+        return Err(NoPassage::Busy);
+    }
+    Ok(fewest.1)
 }
 
 /// What did not pass, and why. It cannot be said which View it was: the web view has one way out for all.
@@ -289,6 +315,18 @@ mod tests {
             assert!(!passes(host, port), "{host}:{port}");
         }
         assert!(!admits(std::iter::empty(), &Target { host: "api.example.com".to_owned(), port: 443 }));
+    }
+
+    #[test]
+    fn each_server_has_a_share_of_the_way_out() {
+        let (one, both) = (BTreeSet::from(["greedy"]), BTreeSet::from(["greedy", "small"]));
+        let open = |server: &str| if server == "greedy" { MOST_OF_A_SERVER } else { 3 };
+        let all = MOST_OF_A_SERVER + 3;
+        assert_eq!(share(&one, open, all), Err(NoPassage::Busy));
+        assert_eq!(share(&BTreeSet::from(["small"]), open, all), Ok("small"));
+        assert_eq!(share(&both, open, all), Ok("small"));
+        assert_eq!(share(&both, open, MOST_TUNNELS), Err(NoPassage::Busy));
+        assert_eq!(share(&BTreeSet::new(), open, all), Err(NoPassage::NotGranted));
     }
 
     #[test]

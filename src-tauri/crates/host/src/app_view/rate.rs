@@ -59,8 +59,6 @@ pub struct Limiter {
     note: Bucket,
     weight: Bucket,
     open: usize,
-    refused_ms: Option<u64>,
-    quiet_until_ms: u64,
 }
 
 /// How many requests to the server may be open at once.
@@ -73,12 +71,6 @@ const MAX_WAIT_MS: u64 = 5_000;
 const WEIGHT_BURST: u64 = 256;
 const WEIGHT_INTERVAL_MS: u64 = 10;
 const WEIGHT_SHIFT: u32 = 16;
-
-/// Two refusals of the user within this time say that the View is not wanted to ask.
-const REFUSALS_WITHIN_MS: u64 = 30_000;
-
-/// For how long a View then may not ask.
-const QUIET_MS: u64 = 60_000;
 
 impl Limiter {
     /// Counts a request at a time in milliseconds from any fixed start. A request of [`Lane::Server`] that is not refused is open
@@ -113,19 +105,6 @@ impl Limiter {
     /// A request to the server was answered.
     pub fn finish(&mut self) {
         self.open = self.open.saturating_sub(1);
-    }
-
-    /// Whether the View may have the user asked about a call.
-    pub fn may_ask(&self, now_ms: u64) -> bool {
-        now_ms >= self.quiet_until_ms
-    }
-
-    /// The user refused a call of the View.
-    pub fn was_refused(&mut self, now_ms: u64) {
-        if self.refused_ms.is_some_and(|before| now_ms.saturating_sub(before) <= REFUSALS_WITHIN_MS) {
-            self.quiet_until_ms = now_ms.saturating_add(QUIET_MS);
-        }
-        self.refused_ms = Some(now_ms);
     }
 }
 
@@ -194,18 +173,5 @@ mod tests {
         assert_eq!(came[4], Admission::Refused);
         assert_eq!(limiter.admit(Lane::Note, 100, 0), Admission::Now, "a small one costs nothing");
         assert_eq!(limiter.admit(Lane::Note, four, 640), Admission::Now);
-    }
-
-    #[test]
-    fn a_view_whose_calls_the_user_refused_twice_may_not_ask_for_a_while() {
-        let mut limiter = Limiter::default();
-        assert!(limiter.may_ask(0));
-        limiter.was_refused(1_000);
-        assert!(limiter.may_ask(1_000));
-        limiter.was_refused(40_000);
-        assert!(limiter.may_ask(40_000), "so long after the first it is no answer to it");
-        limiter.was_refused(50_000);
-        assert!(!limiter.may_ask(50_000) && !limiter.may_ask(109_999));
-        assert!(limiter.may_ask(110_000));
     }
 }

@@ -75,10 +75,12 @@ pub struct LiveView {
     pub call_id: String,
     /// Its document.
     pub html: Arc<str>,
-    /// The domains that it was granted, less those that were taken back since.
+    /// The domains that it was granted. It ends when one is taken back.
     pub csp: super::csp::GrantedCsp,
-    /// The features that it was granted, less those that were taken back since.
+    /// The features that it was granted. It ends when one is taken back.
     pub permissions: super::resource::Permissions,
+    /// Whether it was told that it may ask the model. It ends when that is taken back.
+    pub asks_model: bool,
     /// The policy that it is served with.
     pub mode: super::csp::Mode,
     /// All that it wishes for and that may be allowed.
@@ -139,7 +141,7 @@ impl Registry {
         self.views.values_mut().find(|it| it.view_id == view_id)
     }
 
-    /// The live Views, to take back what they were granted.
+    /// The live Views, to note what became of them.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut LiveView> {
         self.views.values_mut()
     }
@@ -195,6 +197,7 @@ mod tests {
             html: format!("<p>{id}</p>").into(),
             csp: crate::app_view::csp::GrantedCsp::default(),
             permissions: crate::app_view::resource::Permissions::default(),
+            asks_model: false,
             mode: crate::app_view::csp::Mode::Strict,
             wishes: std::collections::BTreeSet::new(),
             asked: false,

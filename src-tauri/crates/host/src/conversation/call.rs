@@ -60,6 +60,7 @@ pub struct CallEnd {
     /// The result as it was read, if one came.
     pub outcome: Option<CallOutcome>,
     /// What a program that called hears instead of the reason that the person reads, where that holds what a server wrote for people alone.
+    /// A cancelled call has it only when the user had not answered yet.
     pub heard: Option<String>,
     /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
     pub routed_in: Option<Duration>,
@@ -366,7 +367,8 @@ impl Host {
         };
         call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
-        let choice = answer.ok_or_else(cancelled)?;
+        let taken_back = || Box::new(Stop { heard: Some(TAKEN_BACK.to_owned()), ..*cancelled() });
+        let choice = answer.ok_or_else(taken_back)?;
         let choice = if call.of_view.is_some() { choice.in_conversation() } else { choice };
         if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {
             tracing::warn!(%error, "an approval could not be kept");
@@ -595,6 +597,9 @@ fn failed(error: &CallError) -> Box<Stop> {
         entry: LedgerEntry::Failed { what },
     })
 }
+
+/// What a program hears whose call was cancelled before the user answered.
+const TAKEN_BACK: &str = "The call was cancelled before the user answered.";
 
 pub(super) fn cancelled() -> Box<Stop> {
     let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };

@@ -126,6 +126,13 @@ pub enum HostEvent {
         /// The parameters of `tools/call`, as JSON. Without them the call is cancelled.
         params: Option<String>,
     },
+    /// A live View was ended; its frame goes at once.
+    ViewEnded {
+        /// The View.
+        view_id: String,
+        /// Why, for the user.
+        why: String,
+    },
     /// What a live View may have is other now.
     ViewAccess {
         /// The View.

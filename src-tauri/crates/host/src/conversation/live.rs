@@ -445,7 +445,8 @@ impl Host {
         }
     }
 
-    fn show_kept(&self, live: &Live, call_id: &str) {
+    /// Shows a call as it is kept: what is shown of it changed, and its record did not.
+    pub(super) fn show_kept(&self, live: &Live, call_id: &str) {
         let item = live.with(|it| {
             let item_id = it.calls.get(call_id)?.item_id.clone()?;
             // It is mostly one of the last.

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::payload::{
     JsonChildren, Media, Shape, Sort, TableIndex, TableRows, classify, decode_base64, identify,
-    json_children, safe_name,
+    json_children, numbered, safe_name,
 };
 
 /// How many bytes of payloads are held in memory, and how many of tables. The last of each is held whatever its size; what is not held
@@ -536,11 +536,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// Writes a file under a name that is not taken: `name`, `name (2)`, …
 pub(super) async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, HostError> {
-    let folder = folder.to_owned();
-    let (stem, ending) = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!(".{ending}")),
-        _ => (name.to_owned(), String::new()),
-    };
+    let (folder, name) = (folder.to_owned(), name.to_owned());
     blocking(move || {
         use std::io::Write;
         let refused = |error: std::io::Error| {
@@ -552,8 +548,7 @@ pub(super) async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Resu
         };
         std::fs::create_dir_all(&folder).map_err(refused)?;
         for n in 1..10_000 {
-            let name = if n == 1 { format!("{stem}{ending}") } else { format!("{stem} ({n}){ending}") };
-            let path = folder.join(name);
+            let path = folder.join(numbered(&name, n));
             match std::fs::File::create_new(&path) {
                 Ok(mut file) => {
                     file.write_all(&bytes).map_err(refused)?;

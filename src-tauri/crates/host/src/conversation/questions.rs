@@ -95,13 +95,36 @@ pub enum Asked {
     },
 }
 
+impl Asked {
+    /// The View that asks, if it is one.
+    fn view_id(&self) -> Option<&str> {
+        match self {
+            Self::ViewWords { view, .. } | Self::ViewLink { view, .. } | Self::ViewFiles { view, .. } => {
+                Some(&view.view_id)
+            }
+            Self::Sample(request) => request.by_view.as_deref(),
+            Self::SampleAnswer(answer) => answer.by_view.as_deref(),
+            Self::Form { .. } | Self::Url { .. } | Self::ViewAccess { .. } => None,
+        }
+    }
+}
+
 /// A file that a View would have saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewFile {
-    /// The name that it would get, unless it is taken.
+    /// The name that it would get, unless it is taken in the folder. No other file of the question has it.
     pub name: String,
-    /// Its size in bytes.
-    pub bytes: u64,
+    /// Where its bytes are.
+    pub body: ViewFileBody,
+}
+
+/// Where the bytes of a file are that a View would have saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ViewFileBody {
+    /// The View sent so many.
+    Sent(u64),
+    /// They are read from the View's server after a yes, at this address.
+    AtServer(String),
 }
 
 /// The View that asks; the server is the question's.
@@ -124,6 +147,8 @@ pub enum QuestionAnswer {
     Decline,
     /// Goes away.
     Cancel,
+    /// Says no and ends the View that asks.
+    StopView,
 }
 
 /// The questions that wait.
@@ -279,6 +304,13 @@ impl Host {
                 };
                 self.allow_messages_of(&view.view_id);
                 Elicited::Accept { content: None }
+            }
+            QuestionAnswer::StopView => {
+                let view_id = asked.view_id().ok_or_else(|| {
+                    HostError::new("No View asks this.", "Nothing was sent.", "Decline instead.")
+                })?;
+                self.stop_asking_view(view_id);
+                Elicited::Cancel
             }
             QuestionAnswer::Decline => Elicited::Decline,
             QuestionAnswer::Cancel => Elicited::Cancel,

@@ -53,8 +53,8 @@ pub struct SampleRequest {
     pub conversation: String,
     /// What of the server's wishes is not followed, in sentences.
     pub remarks: Vec<String>,
-    /// Whether it is a View of the server that asks.
-    pub by_view: bool,
+    /// The View of the server that asks, if it is one.
+    pub by_view: Option<String>,
 }
 
 /// A message that a server wants to send to the model.
@@ -79,8 +79,8 @@ pub struct SampleAnswer {
     pub exchange_id: String,
     /// The conversation that has it.
     pub conversation_id: String,
-    /// Whether it is for a View of the server.
-    pub by_view: bool,
+    /// The View of the server that it is for, if it is one.
+    pub by_view: Option<String>,
 }
 
 /// Who asks the model.
@@ -135,12 +135,15 @@ impl Host {
 
     /// Asks the person, then the model, then the person again. `asker` is named in the record.
     async fn sample_by(&self, mut by: By<'_>, asker: &Asker, behind: &Behind, wanted: &Wanted) -> Answer {
-        let by_view = matches!(by, By::View { .. });
+        let by_view = match &by {
+            By::View { view_id, .. } => Some((*view_id).to_owned()),
+            By::Server(_) => None,
+        };
         let (spec, encoded, shown) = match self.prepare(wanted, behind).await {
             Ok(prepared) => prepared,
             Err(why) => return Answer::Failed { why },
         };
-        let shown = Asked::Sample(Box::new(SampleRequest { by_view, ..shown }));
+        let shown = Asked::Sample(Box::new(SampleRequest { by_view: by_view.clone(), ..shown }));
         if !self.may_sample(&mut by, asker, shown, behind).await {
             self.note_refusal(behind, &by, &format!("you did not let {} ask the model", asker.name));
             return refused("the person does not let this server ask the model");
@@ -249,7 +252,7 @@ impl Host {
             tool: behind.tool.clone(),
             conversation: behind.live.summary().title,
             remarks: wanted.remarks.clone(),
-            by_view: false,
+            by_view: None,
         };
         Ok((spec, encoded, shown))
     }
@@ -292,14 +295,8 @@ impl Host {
             other => Some(other.to_owned()),
         };
         let conversation_id = behind.live.id.clone();
-        let answer = SampleAnswer {
-            model: spec.name.clone(),
-            text,
-            cut,
-            exchange_id,
-            conversation_id,
-            by_view: false,
-        };
+        let answer =
+            SampleAnswer { model: spec.name.clone(), text, cut, exchange_id, conversation_id, by_view: None };
         Ok((answer, reason))
     }
 }

@@ -72,6 +72,9 @@ impl Host {
         let json = serde_json::to_string(&trust).unwrap_or_default();
         self.store().refusing().put_setting(format!("{KEY}{server_id}"), json).await?;
         let old = lock(&self.0.trust).insert(server_id.to_owned(), trust.clone()).unwrap_or_default();
+        if old.asks_model && !trust.asks_model {
+            self.end_views_that_ask_model(server_id);
+        }
         self.tell(HostEvent::Server(Box::new(server.status())));
         self.apply_trust(&server, &old, &trust).await;
         Ok(())
@@ -118,7 +121,11 @@ impl Host {
 
     /// Forgets what a server might have, when it is removed.
     pub(super) fn forget_trust(&self, server_id: &str) {
-        if lock(&self.0.trust).remove(server_id).is_some() {
+        let old = lock(&self.0.trust).remove(server_id);
+        if let Some(old) = old {
+            if old.asks_model {
+                self.end_views_that_ask_model(server_id);
+            }
             self.keep_writing(self.store().delete_setting(format!("{KEY}{server_id}")));
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
 //! `consent` asks the user for it, `files` saves what the user agreed to, `doors` lets its words into the conversation, `grants` knows what
-//! the user lets Views have, `own_tools` asks a View for what it offers, `passage` their way to the network, and `stopped` which Views ended with their page.
+//! the user lets Views have, `own_tools` asks a View for what it offers, `passage` their way to the network, and `stopped` which Views were
+//! ended from outside, and why.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +19,7 @@ use super::{CallRecord, Host, HostError, bench::Bench, live::Live, lock};
 use crate::app_view::{
     access::{self, Wish},
     csp::{self, Mode, RejectedSource, SANDBOX},
-    egress::{Refusals, Target},
+    egress::Refusals,
     own_tools::OwnTools,
     projection,
     rate::Limiter,
@@ -61,9 +62,8 @@ pub(super) struct Views {
     given_up: BTreeSet<(String, u32)>,
     /// The servers for whose Views the user is being asked.
     asking: BTreeSet<String>,
-    /// The tunnels that are open, and what ends each.
-    tunnels: BTreeMap<u64, (Target, CancellationToken)>,
-    newest_tunnel: u64,
+    /// The tunnels that are open.
+    tunnels: passage::Tunnels,
     /// The newest call of a View's own tool. No two have the same number, so that no View can answer for another.
     newest_call: u32,
     refusals: Refusals,
@@ -75,6 +75,8 @@ pub(super) struct Views {
     benches: BTreeMap<String, Bench>,
     /// Calls whose Views were ended from outside, and why, until they are started again.
     stopped: BTreeMap<String, String>,
+    /// What reads files for Views.
+    reads: files::Reads,
 }
 
 /// What belongs to an open View.
@@ -88,6 +90,8 @@ struct Open {
     tools: OwnTools,
     /// Calls of them that it has not answered, by their number.
     calls: BTreeMap<u32, oneshot::Sender<ViewReply>>,
+    /// Held from the question about files of it until they are saved.
+    saves: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Views {
@@ -172,8 +176,6 @@ struct Opened {
     wishes: Vec<(Wish, WishState)>,
     /// The domains that it declares and that are never granted.
     rejected: Vec<RejectedSource>,
-    /// Whether it may ask the model.
-    can_sample: bool,
 }
 
 /// The answer to a View.
@@ -233,6 +235,7 @@ impl Host {
         let mut views = lock(&self.0.views);
         // Read while the Views are locked: what is taken back from now on finds this one among them.
         let known = self.view_access(&call.server_id);
+        let asks_model = self.may_views_ask_model(&call.server_id);
         let (csp, permissions) = access::within(&grantable, document.meta.permissions, &known.allowed);
         let csp = match mode {
             Mode::Strict => csp,
@@ -248,6 +251,7 @@ impl Host {
             wishes: access::wishes(&grantable, document.meta.permissions),
             csp,
             permissions,
+            asks_model,
             mode,
             asked: false,
             limiter: Limiter::default(),
@@ -262,12 +266,11 @@ impl Host {
         let opened = views.registry.open(label, view.clone());
         opened.map_err(|error| HostError::new(error.to_string(), "", "Try again."))?;
         views.open.insert(view.view_id.clone(), Open::default());
-        views.consent.desk.open(&view.view_id);
+        views.consent.desk.open(&view.view_id, conversation_id);
         views.written.insert(view.view_id.clone(), doors::Written::default());
         views.stopped.remove(&call.id);
         let wishes = grants::wish_states(&view, &known);
-        let can_sample = self.may_views_ask_model(&call.server_id);
-        Ok(Opened { view, wishes, rejected, can_sample })
+        Ok(Opened { view, wishes, rejected })
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -322,7 +325,7 @@ fn launch(
     outcome: Option<Outcome>,
 ) -> Launch {
     let windows = cfg!(windows);
-    let Opened { view, wishes, rejected, can_sample } = opened;
+    let Opened { view, wishes, rejected } = opened;
     let (projected, _) = projection::tool(tool);
     Launch {
         view_id: view.view_id,
@@ -338,7 +341,7 @@ fn launch(
         wishes,
         rejected,
         server_name: call.server_name.clone(),
-        can_sample,
+        can_sample: view.asks_model,
     }
 }
 

@@ -212,6 +212,15 @@ pub fn safe_name(uri: &str, fallback: &str) -> String {
     }
 }
 
+/// The name of a file when others have it already: `a (2).csv` for the second; the first has the name itself.
+pub fn numbered(name: &str, n: usize) -> String {
+    match name.rsplit_once('.') {
+        _ if n < 2 => name.to_owned(),
+        Some((stem, ending)) if !stem.is_empty() => format!("{stem} ({n}).{ending}"),
+        _ => format!("{name} ({n})"),
+    }
+}
+
 fn is_forbidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '\u{fffd}')

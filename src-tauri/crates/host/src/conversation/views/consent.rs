@@ -1,4 +1,4 @@
-//! What Views ask of the user: one question at a time, shown as any other, and waited for here (X5).
+//! What Views ask of the user: one question at a time, the Views in turn, shown as any other, and waited for here (X5).
 //!
 //! A View that gives up or goes takes its question back. Deliberately absent: the rules of asking, which are [`Desk`]'s, and what a yes
 //! lets through.
@@ -35,7 +35,7 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut views = lock(&self.host.0.views);
-        views.consent.desk.withdraw(self.ticket);
+        views.consent.desk.withdraw(self.ticket, self.host.clock_ms());
         views.consent.moved.send_replace(());
     }
 }
@@ -92,7 +92,12 @@ impl Host {
         lock(&self.0.views).consent.desk.allow_messages(view_id);
     }
 
-    fn clock_ms(&self) -> u64 {
+    /// The user looks at a conversation; what its Views ask is shown before what others ask.
+    pub fn look_at_conversation(&self, conversation_id: &str) {
+        lock(&self.0.views).consent.desk.look_at(conversation_id);
+    }
+
+    pub(super) fn clock_ms(&self) -> u64 {
         u64::try_from(self.now_ms()).unwrap_or_default()
     }
 }

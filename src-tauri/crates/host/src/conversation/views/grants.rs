@@ -1,8 +1,9 @@
 //! What the user lets the Views of a server have beyond their own pages: each domain and each feature by itself.
 //!
 //! Nothing is granted that was not allowed. A View starts at once with what it has, and what it wishes for and nobody answered yet is
-//! asked once: a yes and a no are kept for the server, so that only what is new in a declaration is asked again. Deliberately absent:
-//! what may be allowed at all, which is the policy's grammar.
+//! asked once: a yes and a no are kept for the server, so that only what is new in a declaration is asked again. What a View has holds
+//! from its start to its end, for a page's policy cannot change while it runs: so a View ends when something that it has is taken back.
+//! Deliberately absent: what may be allowed at all, which is the policy's grammar.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,6 @@ use super::{
 use crate::{
     app_view::{
         access::{self, Wish},
-        csp::Mode,
         registry::LiveView,
     },
     connection::Elicited,
@@ -27,6 +27,9 @@ const KEY: &str = "view-access/";
 
 /// How many answers are kept for the Views of one server.
 const MOST_ANSWERS: usize = 1_024;
+
+/// How many things are named that a View lost.
+const MOST_NAMED: usize = 3;
 
 /// What was answered for the Views of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,8 +79,8 @@ impl Host {
         lock(&self.0.access.known).get(server_id).cloned().unwrap_or_default()
     }
 
-    /// Allows Views of a server something, or takes it back. What is taken back is gone at once, from open Views too, and their
-    /// connections end; what is allowed is there when a View starts again.
+    /// Allows Views of a server something, or takes it back. An open View that has what is taken back ends at once, and so do all
+    /// connections there; what is allowed is there when a View starts again.
     ///
     /// # Errors
     /// There is no such server, a wish is none that may be allowed, too many are kept, or the disk refuses.
@@ -147,25 +150,47 @@ impl Host {
     }
 
     fn put_access(&self, server_id: &str, access: ViewAccess, asked_by: Option<&str>) {
-        lock(&self.0.access.known).insert(server_id.to_owned(), access.clone());
-        let mut told = Vec::new();
-        {
-            let mut views = lock(&self.0.views);
-            for view in views.registry.all_mut().filter(|it| it.server_id == server_id) {
-                if view.mode == Mode::Strict {
-                    (view.csp, view.permissions) =
-                        access::within(&view.csp, view.permissions, &access.allowed);
-                }
-                if !view.wishes.is_empty() {
-                    told.push((view.view_id.clone(), wish_states(view, &access)));
-                }
-            }
-            views.end_tunnels();
-        }
+        let before = lock(&self.0.access.known).insert(server_id.to_owned(), access.clone());
+        let before = before.unwrap_or_default();
+        let taken: BTreeSet<Wish> = before
+            .allowed
+            .difference(&access.allowed)
+            .chain(access.refused.difference(&before.refused))
+            .cloned()
+            .collect();
+        self.end_views_with(server_id, &taken);
+        let told: Vec<_> = {
+            let views = lock(&self.0.views);
+            let of_server =
+                views.registry.all().filter(|it| it.server_id == server_id && !it.wishes.is_empty());
+            of_server.map(|it| (it.view_id.clone(), wish_states(it, &access))).collect()
+        };
         for (view_id, wishes) in told {
             let starts_again = asked_by == Some(view_id.as_str());
             self.tell(HostEvent::ViewAccess { view_id, wishes, starts_again });
         }
+    }
+
+    /// Ends the Views of a server that have something which is taken back, one with a relaxed policy on the bench too; and the
+    /// connections there, whosever they are: which View opened one is not known, and others open theirs again.
+    fn end_views_with(&self, server_id: &str, taken: &BTreeSet<Wish>) {
+        if taken.is_empty() {
+            return;
+        }
+        self.end_views(|view| {
+            let has = access::wishes(&view.csp, view.permissions);
+            let lost: Vec<String> = has.intersection(taken).map(access::in_words).collect();
+            (view.server_id == server_id && !lost.is_empty()).then(|| taken_back(&lost))
+        });
+        lock(&self.0.views).end_tunnels_to(taken);
+    }
+
+    /// The Views of a server may not ask the model any more: those that were told that they may end.
+    pub(in crate::conversation) fn end_views_that_ask_model(&self, server_id: &str) {
+        self.end_views(|view| {
+            let has_it = view.server_id == server_id && view.asks_model;
+            has_it.then(|| taken_back(&["asking the model".to_owned()]))
+        });
     }
 
     /// Asks the user about what an open View wishes for and nobody answered. The View does not wait. For each server one question
@@ -212,6 +237,19 @@ impl Host {
         }
         found
     }
+}
+
+/// Why a View ended that had something which was taken back.
+fn taken_back(lost: &[String]) -> String {
+    let more = match lost.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = lost.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let (was, it) = if lost.len() == 1 { ("was", "it") } else { ("were", "them") };
+    format!(
+        "{named}{more} {was} taken back while this View had {it}, so the View was ended. It starts again without {it}."
+    )
 }
 
 fn open_wishes(view: &LiveView, access: &ViewAccess) -> BTreeSet<Wish> {

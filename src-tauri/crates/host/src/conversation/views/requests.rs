@@ -150,13 +150,14 @@ impl Host {
         }
     }
 
-    fn finish(&self, view_id: &str) {
+    /// A request of [`Lane::Server`] that was admitted has ended.
+    pub(super) fn finish(&self, view_id: &str) {
         if let Some(view) = lock(&self.0.views).registry.get_mut(view_id) {
             view.limiter.finish();
         }
     }
 
-    async fn admit(
+    pub(super) async fn admit(
         &self,
         view_id: &str,
         (lane, bytes): (Lane, usize),
@@ -275,20 +276,26 @@ impl Host {
                 Err(unreachable_server(end.heard.as_ref().unwrap_or(what)))
             }
             (CallState::Refused, _) => {
-                let now = u64::try_from(self.now_ms()).unwrap_or_default();
-                if turn.is_some()
-                    && let Some(view) = lock(&self.0.views).registry.get_mut(view_id)
-                {
-                    view.limiter.was_refused(now);
+                if turn.is_some() {
+                    self.was_refused(view_id);
                 }
                 Err(ErrorObject::new(-32000, "the user did not allow this call"))
+            }
+            // What is heard of a cancelled call is that the user had not answered yet.
+            (CallState::Cancelled, _) if end.heard.is_some() => {
+                self.was_refused(view_id);
+                Err(gone())
             }
             (state, _) => Err(ErrorObject::new(-32000, format!("the call ended as {}", state.word()))),
         }
     }
 
-    /// Waits until no other call of the View stands before the user, if this one will. A View whose calls were refused twice in a short
-    /// time asks nothing for a while.
+    fn was_refused(&self, view_id: &str) {
+        lock(&self.0.views).consent.desk.was_refused(view_id, self.clock_ms());
+    }
+
+    /// Waits until no other call of the View stands before the user, if this one will. A View that was refused something asks nothing
+    /// for a while.
     async fn turn_to_ask(
         &self,
         view_id: &str,
@@ -310,10 +317,8 @@ impl Host {
         if !is_asked() {
             return Ok(None);
         }
-        let now = u64::try_from(self.now_ms()).unwrap_or_default();
-        let may_ask = lock(&self.0.views).registry.get(view_id).is_some_and(|it| it.limiter.may_ask(now));
-        if !may_ask {
-            let what = "the user refused calls of this View; it may ask again in a minute";
+        if !lock(&self.0.views).consent.desk.may_ask(view_id, self.clock_ms()) {
+            let what = "the user refused what this View asked for; it may ask again later";
             return Err(ErrorObject::new(-32000, what));
         }
         Ok(Some(turn))

@@ -1,9 +1,11 @@
-//! Views that ended because their page did: the window loads it again, and they wait for the user.
+//! Views that were ended from outside: by the user, because something that they had was taken back, or with their page. They wait for
+//! the user then, and their places say why.
 //!
 //! All Views share the page's one web process on some systems, so one that loops or allocates without end takes the page with it. Who
 //! it was cannot be known when several ran. Deliberately absent: finding out that the page is lost; the desktop does.
 
 use super::super::{Host, HostEvent, Notice, NoticeLevel, lock};
+use crate::app_view::registry::LiveView;
 
 /// The notice of a page that was lost; the next one replaces it.
 const NOTICE: &str = "page-lost";
@@ -56,6 +58,37 @@ impl Host {
         names.dedup();
         tracing::warn!(?loss, views = names.len(), "the page was lost");
         self.tell(HostEvent::Notice(notice(&words, &names)));
+    }
+
+    /// Ends the Views for which `why` has a reason. Nothing of them is answered from now on, and the window takes their frames away.
+    pub(in crate::conversation) fn end_views(&self, why: impl Fn(&LiveView) -> Option<String>) {
+        let ended: Vec<(LiveView, String)> = {
+            let mut views = lock(&self.0.views);
+            let ended: Vec<_> = views.registry.all().filter_map(|it| Some((it.clone(), why(it)?))).collect();
+            for (view, why) in &ended {
+                // What is on the bench is of no call that could be opened again.
+                if !views.benches.contains_key(&view.view_id) {
+                    views.stopped.insert(view.call_id.clone(), why.clone());
+                }
+                views.close(&view.view_id);
+            }
+            ended
+        };
+        for (LiveView { view_id, conversation_id, call_id, .. }, why) in ended {
+            self.tell(HostEvent::ViewEnded { view_id, why });
+            if let Some(live) = self.live_map().get(&conversation_id).cloned() {
+                self.show_kept(&live, &call_id);
+            }
+        }
+    }
+
+    /// The user ends a View that asks for something.
+    pub(in crate::conversation) fn stop_asking_view(&self, view_id: &str) {
+        let why = |it: &LiveView| {
+            (it.view_id == view_id)
+                .then(|| "You stopped this View when it asked you for something.".to_owned())
+        };
+        self.end_views(why);
     }
 
     /// Why the View of a call was ended, if it was and nobody started it again.
