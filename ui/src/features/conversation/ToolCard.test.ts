@@ -145,7 +145,7 @@ describe("an approval", () => {
 
   it("of a View's own tool says whose it is, and a yes stands for the conversation at most", () => {
     const own = { tools: [{ name: "clear", description: null, input_schema_json: "{}", read_only: true, destructive: false }], left_out: [] };
-    offerings.set("c9", { conversationId: "c1", label: "View of show, call 1", own });
+    offerings.set("c9", { conversationId: "c1", number: 1, label: "View of show, call 1", own });
     show(demoCall(1, "clear", { state: asking, server_id: "", server_name: "View of show, call 1", of_view: "c9" }));
     const ask = within(screen.getByRole("group", { name: "Allow View of show, call 1 to run clear?" }));
     expect(ask.getByTestId("approval-of-view").textContent).toContain("a tool that the View offers itself");
