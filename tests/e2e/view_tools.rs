@@ -72,6 +72,20 @@ impl Scene {
             .await
     }
 
+    /// What the list of tools says of the first View.
+    async fn listed(&self) -> anyhow::Result<String> {
+        self.window.element("[data-testid=view-tools]").await?;
+        let text =
+            self.window.run("return document.querySelector('[data-testid=view-tools]').textContent").await?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn close_list(&self) -> anyhow::Result<()> {
+        self.window.click("[data-testid=tools-button]").await?;
+        let gone = "return document.querySelector('[data-testid=view-tools]') === null";
+        self.window.until("the list is closed", async || Ok(self.window.run(gone).await? == true)).await
+    }
+
     fn frame(&self, at: usize) -> String {
         format!("[data-call='{}'] [data-testid=view-frame]", self.calls[at])
     }
@@ -119,10 +133,10 @@ async fn a_views_own_tool_is_called_with_a_yes_and_its_answer_is_in_the_models_b
         let scene = Scene::open(theme, vec![paint("red"), say(["It is red now."])]).await?;
         let window = &scene.window;
         window.click("[data-testid=tools-button]").await?;
-        let list = window.element("[data-testid=view-tools]").await?.text().await?;
+        let list = scene.listed().await?;
         assert!(list.contains("View of paint, call 1") && list.contains("paint_it"), "{list}");
         window.screenshot(&format!("view-tools-list-{theme}")).await?;
-        window.element("[data-testid=tools-button]").await?.send_keys("\u{e00c}").await?;
+        scene.close_list().await?;
 
         scene.say("Make it red.").await?;
         window.element("[data-testid=approval-of-view]").await?;
@@ -179,9 +193,9 @@ async fn a_view_that_lies_about_its_tools_reaches_no_model() -> anyhow::Result<(
     scene.in_view(0, many).await?;
     scene.offers("53 tools").await?;
     window.click("[data-testid=tools-button]").await?;
-    let list = window.element("[data-testid=view-tools]").await?.text().await?;
+    let list = scene.listed().await?;
     assert!(list.contains("Not offered: 50 tools of a View are taken, and it offers 10000."), "{list}");
-    window.element("[data-testid=tools-button]").await?.send_keys("\u{e00c}").await?;
+    scene.close_list().await?;
 
     // It does not answer; another View answers for it; and it answers when nobody waits any more.
     scene.in_view(0, "window.manner = 'late'").await?;

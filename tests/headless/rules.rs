@@ -223,6 +223,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door",
             "x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_by_the_view",
+            "x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_words",
             "messages_and_context",
         ],
     ),

@@ -211,7 +211,7 @@ class Driven implements HostTest {
 
   /** The tools that the Views of the open conversation offer themselves. The model may call them from its next request on. */
   getAppTools(): Promise<readonly AppTool[]> {
-    const here = [...offerings.values()].filter((it) => it.conversationId === this.store.conversationId);
+    const here = [...offerings.values()].filter((it) => it.conversationId === this.store.conversationId).sort((a, b) => a.number - b.number);
     const tools = here.flatMap((view) =>
       view.own.tools.map((it): AppTool => ({ view: view.label, name: it.name, description: it.description, inputSchema: JSON.parse(it.input_schema_json) as unknown })),
     );

@@ -9,6 +9,8 @@ import type { OwnToolsView } from "../../bindings/OwnToolsView";
 /** What one View offers. */
 export interface Offering {
   conversationId: string;
+  /** The number of the call. */
+  number: number;
   /** Which View, for people. */
   label: string;
   own: OwnToolsView;
