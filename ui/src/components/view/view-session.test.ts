@@ -121,7 +121,7 @@ describe("the order of a View's first messages", () => {
     await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
     expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
     expect([view.asked, view.got]).toEqual([[], []]);
-    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+    expect(view.log.list().map((it) => it.note)).toEqual(["not sent to its parent", "not a JSON-RPC message"]);
   });
 
   it("says nothing before initialized, then the input, then the result", async () => {
@@ -266,7 +266,7 @@ describe("what crosses the boundary", () => {
     await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "null" });
     expect(view.asked).toEqual([]);
     expect(view.got).toEqual([]);
-    expect(view.log.list()).toEqual([]);
+    expect(view.log.list().map((it) => [it.direction, it.note])).toEqual([["stopped", "not sent to its parent × 3"]]);
   });
 
   it("asks Rust for everything and gives its answer on", async () => {
