@@ -462,7 +462,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let saves = (0..24).map(|index| {
             let place = Place::of("one", folder.path()).unwrap();
-            tokio::spawn(async move { place.write(&Fixture::of(&"t".repeat(1 + index * 2_000))).await })
+            tokio::spawn(async move { place.write(&Fixture::of("t".repeat(1 + index * 2_000))).await })
         });
         for save in saves.collect::<Vec<_>>() {
             save.await.unwrap().unwrap();
