@@ -109,7 +109,6 @@ fn browser_args(proxy: SocketAddr) -> String {
         "--autoplay-policy=no-user-gesture-required",
         &format!("--proxy-server=http://{proxy}"),
         "--proxy-bypass-list=<-loopback>",
-        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--dns-prefetch-disable",
     ]
@@ -210,7 +209,11 @@ mod tests {
     #[test]
     fn the_browser_of_windows_passes_the_proxy_to_no_address() {
         let args = browser_args(SocketAddr::from(([127, 0, 0, 1], 4321)));
-        for one in ["--proxy-server=http://127.0.0.1:4321", "--proxy-bypass-list=<-loopback>"] {
+        for one in [
+            "--proxy-server=http://127.0.0.1:4321",
+            "--proxy-bypass-list=<-loopback>",
+            "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        ] {
             assert!(args.split(' ').any(|it| it == one), "{one}: {args}");
         }
     }

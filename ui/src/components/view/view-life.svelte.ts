@@ -12,7 +12,7 @@ import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
 import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
-import type { Displays, Mode } from "./display.svelte";
+import type { Mode, ServerDisplays } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
@@ -20,6 +20,8 @@ import type { SessionDoors, ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
+/** How long a request of a View that is out of sight keeps it from resting, in milliseconds since it was made. */
+export const MOST_WAIT_MS = 60_000;
 const FIRST_HEIGHT = 240;
 const NO_TOOLS: OwnToolsView = { tools: [], left_out: [] };
 /** Why a View is stopped without the user. */
@@ -60,7 +62,7 @@ export interface LifeDoors {
   /** The surroundings of the View now, for a frame in this place. */
   context: (launch: ViewLaunch, place: Place) => McpUiHostContext;
   /** Where the Views of the window are shown. */
-  displays: Pick<Displays, "mode" | "show" | "wish" | "forget">;
+  displays: ServerDisplays;
   /** What the frame is called for those who do not see it. */
   title: () => string;
   theme: () => "light" | "dark";
@@ -102,7 +104,8 @@ export class ViewLife {
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
   private opening: Opening | null = null;
-  private asking = 0;
+  /** The requests that have no answer yet. */
+  private readonly unanswered = new Set<OpenRequest>();
   /** Counts the openings, so that an answer which comes late is known as such. */
   private turn = 0;
   /** The end that is on its way. */
@@ -125,9 +128,15 @@ export class ViewLife {
     return this.phase.kind === "live" || this.phase.kind === "stopping" || this.phase.kind === "opening";
   }
 
-  /** Whether it, or somebody of it, asked for something that has no answer yet, or the user looks at it beside the conversation. */
-  get isBusy(): boolean {
-    return this.asking > 0 || this.opening?.session.isCalled === true || this.mode !== "inline";
+  /**
+   * Whether something would be lost with it, when it has been out of sight since then and it is now: the user looks at it beside the
+   * conversation or is asked something, it was called for a tool of its own, or it waits for what it asked for in sight. What it asks
+   * for out of sight nobody waits for, and nothing is waited for without end: a View that always has a request open would never rest.
+   */
+  keepsAwake(since: number, now: number): boolean {
+    const counts = (it: OpenRequest): boolean => it.asksUser || (it.at <= since && now - it.at < MOST_WAIT_MS);
+    const isCalled = this.opening?.session.isCalled === true;
+    return isCalled || this.mode !== "inline" || [...this.unanswered].some(counts);
   }
 
   /** Starts the View. One that comes back has its old height from the start, so that nothing around it jumps. */
@@ -261,11 +270,12 @@ export class ViewLife {
     const pieces = doors.pieces?.();
     const session = new ViewSession(launch, doors.context(launch, this.where()), {
       request: async (method, paramsJson, signal) => {
-        this.asking += 1;
+        const open = { at: now(), asksUser: asksUser(method) };
+        this.unanswered.add(open);
         try {
           return await requests.send(method, paramsJson, signal);
         } finally {
-          this.asking -= 1;
+          this.unanswered.delete(open);
         }
       },
       offer: async (listJson) => {
@@ -324,6 +334,17 @@ export class ViewLife {
   }
 }
 
+/** A request that has no answer yet: when it was made, and whether the user is asked about it. */
+interface OpenRequest {
+  at: number;
+  asksUser: boolean;
+}
+
+/** Whether the user is asked, whatever the View has asked for before. Calls that wait for approval are known by their own state. */
+function asksUser(method: string): boolean {
+  return method.startsWith("ui/") || method.startsWith("sampling/");
+}
+
 /** The requests of one opening to Rust, each with a number by which it can be given up. */
 class Requests {
   private count = 0;
@@ -337,7 +358,7 @@ class Requests {
   ) {}
 
   async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
-    const asks = method.startsWith("ui/") || method.startsWith("sampling/");
+    const asks = asksUser(method);
     // While it puts its things away a View may still reach its server, and asks nothing of the user.
     if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
     const id = (this.count += 1);

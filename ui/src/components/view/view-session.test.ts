@@ -125,7 +125,7 @@ describe("the order of a View's first messages", () => {
     await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
     expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
     expect([view.asked, view.got]).toEqual([[], []]);
-    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped", "stopped"]);
+    expect(view.log.list().map((it) => it.note)).toEqual(["not sent to its parent", "not a JSON-RPC message"]);
   });
 
   it("says nothing before initialized, then the input, then the result", async () => {
