@@ -186,6 +186,9 @@ async fn x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_w
             (Consumer::Model, &Source::ViewAnswer, "as the View's words, without 1 picture"),
         ]
     );
+    // The whole answer is the user's to see, and goes to the model by no other way.
+    let whole = &record.deliveries[0].handle;
+    assert!(scene.stage.host.show_the_model(&scene.conversation, whole).await.is_err());
     let sent = scene.model.request(3).await;
     assert_eq!(
         sent.last_results(),

@@ -402,7 +402,9 @@ impl Host {
             it.calls.values().find_map(|call| {
                 let delivery =
                     call.deliveries.iter().find(|it| it.to == Consumer::User && it.handle == handle)?;
-                Some((call.clone(), delivery.source.clone()))
+                // What a View answered has its own way, on which it is marked as the View's words (X5).
+                let is_shown = delivery.source != Source::ViewAnswer;
+                is_shown.then(|| (call.clone(), delivery.source.clone()))
             })
         });
         let (call, source) = found.ok_or_else(|| HostError::unknown("output"))?;
