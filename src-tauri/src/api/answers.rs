@@ -603,7 +603,9 @@ impl Commands for Usher {
         Ok(match self.host.view_request(&view_id, request_id, &method, &params_json).await? {
             ViewReply::Result(json) => ViewAnswer::Result { json: json.get().to_owned() },
             ViewReply::Error(error) => ViewAnswer::Error {
-                code: i32::try_from(error.code).unwrap_or(-32603),
+                // A code that is no code of JSON-RPC is told in words alone.
+                code: i32::try_from(error.code).unwrap_or(-32000),
+                from_server: error.data.is_some(),
                 message: error.message,
             },
         })

@@ -287,9 +287,13 @@ describe("what crosses the boundary", () => {
   it("keeps the code and the words of a refusal", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views." };
+    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views.", from_server: false };
     await view.send({ id: 9, method: "tools/call", params: { name: "secret" } });
-    expect(view.got.at(-1)?.error).toMatchObject({ code: -32602, message: "This tool is not for Views." });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32602, message: "This tool is not for Views." });
+    // That of its own server can be told from the host's.
+    view.answer = { kind: "error", code: -32099, message: "no such region", from_server: true };
+    await view.send({ id: 10, method: "tools/call", params: { name: "broken" } });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32099, message: "no such region", data: { from: "server" } });
   });
 
   it("has no answer for what it does not advertise", async () => {
@@ -372,7 +376,7 @@ describe("what needs the user", () => {
     await view.send(say);
     await view.send({ id: 6, method: "ui/open-link", params: { url: "https://example.com" } });
     expect(view.got.slice(-2).map((it) => it.result)).toEqual([{ isError: true }, { isError: true }]);
-    view.answer = { kind: "error", code: -32000, message: "the user did not allow it" };
+    view.answer = { kind: "error", code: -32000, message: "the user did not allow it", from_server: false };
     await view.send({ id: 7, method: "ui/update-model-context", params: { structuredContent: { id: 7 } } });
     expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
   });

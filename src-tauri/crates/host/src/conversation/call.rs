@@ -49,6 +49,15 @@ pub struct CallOrder {
     pub reports_to: Option<(String, RawJson)>,
 }
 
+/// What a program that called hears of a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// In words.
+    pub what: String,
+    /// The code of the server's own error (JSON-RPC 2.0, "Error object"); none where the host has the word.
+    pub code: Option<i64>,
+}
+
 /// A call that ended.
 #[derive(Debug, Clone)]
 pub struct CallEnd {
@@ -59,7 +68,7 @@ pub struct CallEnd {
     /// The result as it was read, if one came.
     pub outcome: Option<CallOutcome>,
     /// What a program that called hears instead of the reason that the person reads, where that holds what a server wrote for people alone.
-    pub heard: Option<String>,
+    pub heard: Option<Heard>,
     /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
     pub routed_in: Option<Duration>,
 }
@@ -80,7 +89,9 @@ impl CallEnd {
                 let said = value.map_or_else(String::new, |it| format!(": {it}"));
                 Err(format!("{} failed{said}", self.record.tool))
             }
-            (CallState::Failed { what, .. }, _) => Err(self.heard.clone().unwrap_or_else(|| what.clone())),
+            (CallState::Failed { what, .. }, _) => {
+                Err(self.heard.as_ref().map_or(what, |it| &it.what).clone())
+            }
             (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
             (CallState::Cancelled | CallState::Interrupted, _) => {
                 Err(format!("the call of {} was stopped", self.record.tool))
@@ -97,7 +108,7 @@ struct Stop {
     state: CallState,
     told: Told,
     /// What a program that called hears, if it is not what the person reads.
-    heard: Option<String>,
+    heard: Option<Heard>,
     entry: LedgerEntry,
 }
 
@@ -466,9 +477,9 @@ impl Host {
                 let todo =
                     "The server is still connected. Change what was asked for and try again.".to_owned();
                 Box::new(Stop {
+                    heard: Some(Heard { what: what.clone(), code: Some(code) }),
                     state: CallState::Failed { what, todo },
                     told: Told::ProtocolError(message.clone()),
-                    heard: None,
                     entry: LedgerEntry::Rejected { code, message },
                 })
             }
@@ -587,7 +598,7 @@ fn failed(error: &CallError) -> Box<Stop> {
     Box::new(Stop {
         state: CallState::Failed { what: sentence(&what), todo: error.todo().to_owned() },
         told: Told::ProtocolError(heard.clone()),
-        heard: Some(sentence(&heard)),
+        heard: Some(Heard { what: sentence(&heard), code: error.code() }),
         entry: LedgerEntry::Failed { what },
     })
 }
