@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::json;
-use usher_engine::Mode;
-use usher_host::conversation::{CallState, HostEvent, ViewOutcome, ViewReply};
+use usher_engine::{Mode, selection::Consumers};
+use usher_host::conversation::{CallState, Channel, HostEvent, ViewOutcome, ViewReply};
 use usher_protocol::Revision;
 use usher_tests::{
     scripted_server::{LINK, Script, document},
@@ -313,6 +313,81 @@ async fn h28_h29_each_revision_decides_what_a_view_is_handed() {
             for whole in handed(revision, &declaration, &result).await {
                 assert_eq!(whole, came, "{revision}");
             }
+        }
+    }
+}
+
+/// A refusal of the View's own server keeps its code, and says whose it is; what stands beside it does not cross. The host's own
+/// refusals carry no such mark.
+#[tokio::test]
+async fn the_code_of_a_servers_error_reaches_the_view_and_is_told_from_the_hosts() {
+    let script = legacy().refusing("broken", "{}", -32099, "no such region");
+    let scene = Scene::open(script.view("<p>hello</p>", None)).await;
+    let view = scene.view().await;
+    let mut told = Vec::new();
+    for (method, params) in [
+        ("tools/call", json!({"name": "broken"})),
+        ("resources/read", json!({"uri": "x:none"})),
+        ("tools/call", json!({"name": "none"})),
+        ("tools/none", json!({})),
+    ] {
+        match scene.ask(&view, method, &params).await {
+            ViewReply::Error(it) => told.push((it.code, it.data.map(|it| it.get().to_owned()), it.message)),
+            ViewReply::Result(result) => panic!("{method}: {result}"),
+        }
+    }
+    let server = Some(r#"{"from":"server"}"#.to_owned());
+    assert_eq!((told[0].0, &told[0].1), (-32099, &server));
+    assert!(told[0].2.contains("no such region"), "{}", told[0].2);
+    assert_eq!(&told[1].1, &server, "{told:?}");
+    assert_eq!((told[2].0, &told[2].1), (-32602, &None));
+    assert_eq!((told[3].0, &told[3].1), (-32601, &None));
+}
+
+/// The flat form of the link, of older servers, opens a View by itself; where both stand, the nested one counts.
+#[tokio::test]
+async fn x4_the_flat_link_opens_a_view_by_itself() {
+    for link in [
+        r#"{"_meta":{"ui/resourceUri":"ui://a/b"}}"#,
+        r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"},"ui/resourceUri":"ui://a/other"}}"#,
+    ] {
+        let script = Script::new("2025-11-25").tool("show", link, r#"{"content":[]}"#);
+        let scene = Scene::open(script.view("<p>flat</p>", None)).await;
+        let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
+        let at = launch.origin.trim_start_matches("mcpview://").to_owned();
+        assert_eq!(scene.stage.host.view_document("GET", &at, "/").status, 200, "{link}");
+    }
+    // A link that leads to no View of a server opens none.
+    let script = Script::new("2025-11-25").tool(
+        "show",
+        r#"{"_meta":{"ui/resourceUri":"https://a.example/"}}"#,
+        r#"{"content":[]}"#,
+    );
+    let scene = Scene::open(script.view("<p>flat</p>", None)).await;
+    assert!(scene.stage.host.open_view(&scene.call).await.is_err());
+}
+
+/// Where no View can be shown, as in a terminal, the extension is neither advertised nor negotiated, and nothing is asked for Views.
+#[tokio::test]
+async fn x7_without_a_frame_for_views_none_is_advertised() {
+    for (consumers, expected) in [(Consumers::WINDOW, true), (Consumers::TERMINAL, false)] {
+        for revision in [Revision::V2025_11_25, Revision::NEWEST] {
+            let mut setting = Setting::sample::<&str>(CHILD, &[]);
+            setting.consumers = consumers;
+            setting.connection.newest = revision;
+            let stage = Stage::open(&setting).await;
+            let status = stage.ready(SERVER).await;
+            let lines = stage.host.wire_lines(Some(SERVER), 0, 10_000);
+            let sent: Vec<&str> = lines
+                .iter()
+                .filter(|it| it.channel == Channel::ToServer)
+                .map(|it| it.text.as_str())
+                .collect();
+            let named = sent.iter().any(|it| it.contains("io.modelcontextprotocol/ui"));
+            assert!(!sent.is_empty());
+            assert_eq!(named, expected, "{revision}: {sent:?}");
+            let lists = |name: &str| status.tools.iter().any(|it| it.tool.name == name);
+            assert_eq!((lists("show_dashboard"), lists("refresh_dashboard")), (true, expected), "{revision}");
         }
     }
 }

@@ -25,9 +25,12 @@ pub(super) fn taken(it: &OwnTools) -> OwnToolsView {
 pub(super) fn answer(reply: ViewReply) -> ViewAnswer {
     match reply {
         ViewReply::Result(json) => ViewAnswer::Result { json: json.get().to_owned() },
-        ViewReply::Error(error) => {
-            ViewAnswer::Error { code: i32::try_from(error.code).unwrap_or(-32603), message: error.message }
-        }
+        ViewReply::Error(error) => ViewAnswer::Error {
+            // A code that is no code of JSON-RPC is told in words alone.
+            code: i32::try_from(error.code).unwrap_or(-32000),
+            from_server: error.data.is_some(),
+            message: error.message,
+        },
     }
 }
 
@@ -40,6 +43,6 @@ pub(super) fn reply(answer: ViewAnswer) -> Result<ViewReply, ApiError> {
                 parsed.map_err(|error| refuse(format!("The answer is not JSON: {error}."), "Correct it."));
             ViewReply::Result(parsed?)
         }
-        ViewAnswer::Error { code, message } => ViewReply::Error(ErrorObject::new(code.into(), message)),
+        ViewAnswer::Error { code, message, .. } => ViewReply::Error(ErrorObject::new(code.into(), message)),
     })
 }

@@ -3,4 +3,8 @@
 /**
  * An answer to a request of a View, or of a View to a call of its own tool.
  */
-export type ViewAnswer = { "kind": "result", json: string, } | { "kind": "error", code: number, message: string, };
+export type ViewAnswer = { "kind": "result", json: string, } | { "kind": "error", code: number, message: string, 
+/**
+ * The code is that of the View's own server, and not of the host.
+ */
+from_server: boolean, };

@@ -35,7 +35,7 @@ pub use bench::{
     Answerer, BenchVerdict, Ending, FIXTURE_VERSION, Failing, Fault, Fixture, News, Policy, Surround,
     output_schema,
 };
-pub use call::{CallEnd, CallOrder};
+pub use call::{CallEnd, CallOrder, Heard};
 pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
     SourceKind, SpanRecord, Summary, TurnFailure, TurnState,

@@ -60,8 +60,15 @@ pub struct ViewLaunch {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum ViewAnswer {
-    Result { json: String },
-    Error { code: i32, message: String },
+    Result {
+        json: String,
+    },
+    Error {
+        code: i32,
+        message: String,
+        /// The code is that of the View's own server, and not of the host.
+        from_server: bool,
+    },
 }
 
 /// What is taken of the tools that a View offers itself.

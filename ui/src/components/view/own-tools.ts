@@ -86,7 +86,7 @@ export class OwnTools {
       const result = await this.bridge.request({ method: "tools/call", params }, ANYTHING, { signal: ended.signal, timeout: CALL_MS });
       answer = { kind: "result", json: JSON.stringify(result) };
     } catch (error) {
-      answer = { kind: "error", code: codeOf(error), message: error instanceof Error ? error.message.slice(0, 1000) : "no answer" };
+      answer = { kind: "error", code: codeOf(error), message: error instanceof Error ? error.message.slice(0, 1000) : "no answer", from_server: false };
     }
     if (this.calls.delete(call)) this.doors.answer(call, answer);
   }
@@ -102,7 +102,7 @@ export class OwnTools {
   drop(why: string): void {
     for (const [call, ended] of this.calls) {
       this.calls.delete(call);
-      this.doors.answer(call, { kind: "error", code: -32000, message: why });
+      this.doors.answer(call, { kind: "error", code: -32000, message: why, from_server: false });
       ended.abort(why);
     }
   }

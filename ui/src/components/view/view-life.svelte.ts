@@ -360,7 +360,7 @@ class Requests {
   async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
     const asks = asksUser(method);
     // While it puts its things away a View may still reach its server, and asks nothing of the user.
-    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
+    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed", from_server: false };
     const id = (this.count += 1);
     const giveUp = (): void => this.doors.giveUp(this.viewId, id);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -368,7 +368,7 @@ class Requests {
     try {
       return await this.doors.request(this.viewId, id, method, paramsJson);
     } catch (thrown) {
-      return { kind: "error", code: -32603, message: toApiError(thrown).what };
+      return { kind: "error", code: -32603, message: toApiError(thrown).what, from_server: false };
     } finally {
       this.asking.delete(id);
       signal.removeEventListener("abort", giveUp);

@@ -295,9 +295,13 @@ describe("what crosses the boundary", () => {
   it("keeps the code and the words of a refusal", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views." };
+    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views.", from_server: false };
     await view.send({ id: 9, method: "tools/call", params: { name: "secret" } });
-    expect(view.got.at(-1)?.error).toMatchObject({ code: -32602, message: "This tool is not for Views." });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32602, message: "This tool is not for Views." });
+    // That of its own server can be told from the host's.
+    view.answer = { kind: "error", code: -32099, message: "no such region", from_server: true };
+    await view.send({ id: 10, method: "tools/call", params: { name: "broken" } });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32099, message: "no such region", data: { from: "server" } });
   });
 
   it("has no answer for what it does not advertise", async () => {
@@ -380,7 +384,7 @@ describe("what needs the user", () => {
     await view.send(say);
     await view.send({ id: 6, method: "ui/open-link", params: { url: "https://example.com" } });
     expect(view.got.slice(-2).map((it) => it.result)).toEqual([{ isError: true }, { isError: true }]);
-    view.answer = { kind: "error", code: -32000, message: "the user did not allow it" };
+    view.answer = { kind: "error", code: -32000, message: "the user did not allow it", from_server: false };
     await view.send({ id: 7, method: "ui/update-model-context", params: { structuredContent: { id: 7 } } });
     expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
   });
@@ -523,7 +527,7 @@ describe("the tools that a View offers itself", () => {
     await other.send({ id, result: { content: [{ type: "text", text: "forged" }] } });
     expect([view.answers, other.answers]).toEqual([[], []]);
     await view.send({ id, error: { code: -32050, message: "no such colour" } });
-    expect(view.answers).toEqual([[7, { kind: "error", code: -32050, message: expect.stringContaining("no such colour") as string }]]);
+    expect(view.answers).toEqual([[7, { kind: "error", code: -32050, message: expect.stringContaining("no such colour") as string, from_server: false }]]);
   });
 
   it("are not waited for once the call is given up, and a late answer is nobody's", async () => {
@@ -547,13 +551,13 @@ describe("the tools that a View offers itself", () => {
       return last(view, "tools/call").id ?? -1;
     };
     await view.send({ id: await begin(1), result: { content: [{ type: "text", text: "x".repeat(4_000_001) }] } });
-    expect(view.answers.at(-1)).toEqual([1, { kind: "error", code: -32000, message: expect.stringContaining("larger") as string }]);
+    expect(view.answers.at(-1)).toEqual([1, { kind: "error", code: -32000, message: expect.stringContaining("larger") as string, from_server: false }]);
     await begin(2);
     await view.initialize({ tools: {} });
-    expect(view.answers.at(-1)).toEqual([2, { kind: "error", code: -32000, message: "the View began anew" }]);
+    expect(view.answers.at(-1)).toEqual([2, { kind: "error", code: -32000, message: "the View began anew", from_server: false }]);
     await begin(3);
     const gone = view.session.teardown();
-    expect(view.answers.at(-1)).toEqual([3, { kind: "error", code: -32000, message: "the View is being closed" }]);
+    expect(view.answers.at(-1)).toEqual([3, { kind: "error", code: -32000, message: "the View is being closed", from_server: false }]);
     await view.send({ id: last(view, "ui/resource-teardown").id, result: {} });
     await gone;
     expect(view.answers.length).toBe(3);

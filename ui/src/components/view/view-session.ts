@@ -262,7 +262,7 @@ export class ViewSession {
       case "result":
         return JSON.parse(reply.json) as T;
       case "error":
-        throw error(reply.code, reply.message);
+        throw error(reply.code, reply.message, reply.from_server);
     }
   }
 }
@@ -272,9 +272,9 @@ function withMeta(params: object, meta: unknown): object {
   return meta === undefined ? params : { ...params, _meta: meta };
 }
 
-/** An error that the bridge gives to the View with its code and its words. */
-function error(code: number, message: string): Error {
-  return Object.assign(new Error(message), { code });
+/** An error that the bridge gives to the View with its code and its words. That of its own server says so. */
+function error(code: number, message: string, fromServer: boolean): Error {
+  return Object.assign(new Error(message), fromServer ? { code, data: { from: "server" } } : { code });
 }
 
 /** The tool's input, always `{arguments}`, whatever came. */

@@ -52,7 +52,7 @@ describe("the tools of a View on the bench", () => {
   });
 
   it("say how a call failed, in the View's words and in the host's", async () => {
-    let answer: () => Promise<ViewAnswer> = () => Promise.resolve({ kind: "error", code: -32050, message: "no such colour" });
+    let answer: () => Promise<ViewAnswer> = () => Promise.resolve({ kind: "error", code: -32050, message: "no such colour", from_server: false });
     show(OWN, "v1", () => answer());
     await userEvent.click(button());
     expect(said()).toBe("paint_it failed: no such colour (-32050)");

@@ -50,6 +50,15 @@ pub struct CallOrder {
     pub reports_to: Option<(String, RawJson)>,
 }
 
+/// What a program that called hears of a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// In words.
+    pub what: String,
+    /// The code of the server's own error (JSON-RPC 2.0, "Error object"); none where the host has the word.
+    pub code: Option<i64>,
+}
+
 /// A call that ended.
 #[derive(Debug, Clone)]
 pub struct CallEnd {
@@ -61,7 +70,7 @@ pub struct CallEnd {
     pub outcome: Option<CallOutcome>,
     /// What a program that called hears instead of the reason that the person reads, where that holds what a server wrote for people alone.
     /// A cancelled call has it only when the user had not answered yet.
-    pub heard: Option<String>,
+    pub heard: Option<Heard>,
     /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
     pub routed_in: Option<Duration>,
 }
@@ -82,7 +91,9 @@ impl CallEnd {
                 let said = value.map_or_else(String::new, |it| format!(": {it}"));
                 Err(format!("{} failed{said}", self.record.tool))
             }
-            (CallState::Failed { what, .. }, _) => Err(self.heard.clone().unwrap_or_else(|| what.clone())),
+            (CallState::Failed { what, .. }, _) => {
+                Err(self.heard.as_ref().map_or(what, |it| &it.what).clone())
+            }
             (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
             (CallState::Cancelled | CallState::Interrupted, _) => {
                 Err(format!("the call of {} was stopped", self.record.tool))
@@ -99,7 +110,7 @@ pub(super) struct Stop {
     pub(super) state: CallState,
     pub(super) told: Told,
     /// What a program that called hears, if it is not what the person reads.
-    pub(super) heard: Option<String>,
+    pub(super) heard: Option<Heard>,
     pub(super) entry: LedgerEntry,
 }
 
@@ -367,7 +378,9 @@ impl Host {
         };
         call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
-        let taken_back = || Box::new(Stop { heard: Some(TAKEN_BACK.to_owned()), ..*cancelled() });
+        let taken_back = || {
+            Box::new(Stop { heard: Some(Heard { what: TAKEN_BACK.to_owned(), code: None }), ..*cancelled() })
+        };
         let choice = answer.ok_or_else(taken_back)?;
         let choice = if call.of_view.is_some() { choice.in_conversation() } else { choice };
         if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {
@@ -472,9 +485,9 @@ impl Host {
                 let todo =
                     "The server is still connected. Change what was asked for and try again.".to_owned();
                 Box::new(Stop {
+                    heard: Some(Heard { what: what.clone(), code: Some(code) }),
                     state: CallState::Failed { what, todo },
                     told: Told::ProtocolError(message.clone()),
-                    heard: None,
                     entry: LedgerEntry::Rejected { code, message },
                 })
             }
@@ -593,7 +606,7 @@ fn failed(error: &CallError) -> Box<Stop> {
     Box::new(Stop {
         state: CallState::Failed { what: sentence(&what), todo: error.todo().to_owned() },
         told: Told::ProtocolError(heard.clone()),
-        heard: Some(sentence(&heard)),
+        heard: Some(Heard { what: sentence(&heard), code: error.code() }),
         entry: LedgerEntry::Failed { what },
     })
 }
