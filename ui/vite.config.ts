@@ -9,7 +9,8 @@ export default defineConfig(({ mode }) => ({
   base: "./",
   plugins: [svelte(), ...(mode === "test" ? [svelteTesting()] : [])],
   clearScreen: false,
-  server: { port: 5173, strictPort: false },
+  // A test reads the script that the desktop runs in every frame; the development server gives out nothing beside the page.
+  server: { port: 5173, strictPort: false, ...(mode === "test" ? { fs: { allow: [".", "../src-tauri/src/desktop"] } } : {}) },
   build: {
     target: "es2022",
     // `public/.gitkeep` comes back with every build: the desktop needs `dist` in a fresh checkout.

@@ -9,6 +9,7 @@ pub(crate) mod bench;
 mod commands;
 pub(crate) mod contract;
 pub(crate) mod junit;
+mod own_tools;
 pub mod serve;
 mod server_form;
 pub mod types;

@@ -74,11 +74,13 @@ enum Command {
 /// Runs what the command line says.
 pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse();
+    let gives_back = usher_allocator::give_large_pieces_back();
     // What goes wrong without anybody asking is told where a developer looks; servers and Views never see it.
     let filter = tracing_subscriber::EnvFilter::try_from_env("USHER_LOG").unwrap_or_else(|_| LOGGED.into());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Only the first to start it can; a test that runs the program in its own process is second.
     let _first = log.try_init();
+    tracing::debug!(gives_back, "large pieces of memory");
     let mut builder = match arguments.command {
         None | Some(Command::SampleServer(_) | Command::View(_)) => {
             tokio::runtime::Builder::new_multi_thread()
@@ -171,6 +173,7 @@ fn window_options(data_dir: Option<PathBuf>, starts_servers: bool) -> crate::api
         can_ask: true,
         starts_servers,
         secrets: crate::keyring::place(),
+        passing: false,
         own_program: session::own_program(),
     }
 }

@@ -5,24 +5,20 @@
 //! it. In the test build the domain leads to a server of the test, which sees the request arrive; the server has no certificate that the
 //! web view believes, so it hears the greeting of TLS with the domain's name, and no more.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::{
     io::AsyncReadExt as _,
     net::{TcpListener, TcpStream},
     time::timeout,
 };
-use usher_host::conversation::Preferences;
 use usher_tests::{
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    scripted_server::{LINK, Script},
+    window::{self, Window},
 };
 
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
+use super::scene::{FRAME, Prepared};
 
 /// A View that says `initialized`, and goes to an address when it is told to.
 const HTML: &str = r#"<!doctype html><body style="font: 14px sans-serif"><p id="hello">A map.</p><script>
@@ -37,14 +33,14 @@ const HTML: &str = r#"<!doctype html><body style="font: 14px sans-serif"><p id="
   say({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "map", version: "1" }, appCapabilities: {} } });
 </script></body>"#;
 
-async fn open(folder: &TempDir, theme: &str) -> anyhow::Result<Window> {
-    let data = prepare(folder, theme).await?;
-    let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-    show(window).await
+async fn open(theme: &str) -> anyhow::Result<(Window, Prepared)> {
+    let prepared = prepare(theme).await?;
+    let window = prepared.window().await?;
+    Ok((show(window).await?, prepared))
 }
 
 /// The data of a conversation whose call has the View.
-async fn prepare(folder: &TempDir, theme: &str) -> anyhow::Result<PathBuf> {
+async fn prepare(theme: &str) -> anyhow::Result<Prepared> {
     let ui = json!({
         "csp": {
             "connectDomains": ["https://tiles.usher-test.invalid", "http://ipc.localhost"],
@@ -52,25 +48,13 @@ async fn prepare(folder: &TempDir, theme: &str) -> anyhow::Result<PathBuf> {
         },
         "permissions": {"geolocation": {}, "clipboardWrite": {}},
     });
-    let document = json!({"contents": [{"uri": "ui://map/view", "mimeType": "text/html;profile=mcp-app", "text": HTML, "_meta": {"ui": ui}}]});
-    let link = r#"{"_meta":{"ui":{"resourceUri":"ui://map/view"}}}"#;
     let script = Script::new("2025-11-25")
-        .tool("show_map", link, r#"{"content":[{"type":"text","text":"shown"}]}"#)
-        .answering("resources/read ui://map/view", &document.to_string());
-    let data = folder.path().join("data");
-    let stage = Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-    stage.ready(SERVER).await;
-    let preferences = Preferences { tour_done: true, theme: theme.to_owned(), ..Preferences::default() };
-    stage.host.save_preferences(preferences).await?;
-    let conversation = stage.host.create_conversation(None, None).await?.id;
-    stage.host.call_tool(&conversation, SERVER, "show_map", "{}").await?;
-    stage.close().await;
-    Ok(data)
+        .tool("show_map", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
+        .view(HTML, Some(&ui));
+    Prepared::called(&script, theme, "show_map").await
 }
 
 async fn show(window: Window) -> anyhow::Result<Window> {
-    window.element("[data-testid=server-row][data-state=ready]").await?;
-    window.click("[data-testid=conversation-row]").await?;
     window.click("[data-testid=view-placeholder] button").await?;
     Ok(window)
 }
@@ -94,8 +78,7 @@ async fn go(window: &Window, url: &str) -> anyhow::Result<Value> {
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_view_starts_without_what_it_declares_and_has_it_once_the_user_allows_it() -> anyhow::Result<()> {
     const TILES: &str = "https://tiles.usher-test.invalid/1.png";
-    let folder = TempDir::new()?;
-    let window = open(&folder, "light").await?;
+    let (window, _prepared) = open("light").await?;
     let dialog = window.element("[data-testid=view-access]").await?.text().await?;
     for part in [
         "What Views of sample may have",
@@ -144,8 +127,7 @@ async fn a_view_starts_without_what_it_declares_and_has_it_once_the_user_allows_
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_no_and_a_taking_back_are_kept_and_shown_at_the_view_and_at_its_server() -> anyhow::Result<()> {
-    let folder = TempDir::new()?;
-    let window = open(&folder, "dark").await?;
+    let (window, _prepared) = open("dark").await?;
     window.element("[data-testid=view-access]").await?;
     window.screenshot("view-access-question-dark").await?;
     tokio::time::sleep(Duration::from_millis(400)).await;
@@ -201,8 +183,7 @@ async fn take_back(window: &Window, what: &str) -> anyhow::Result<()> {
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn what_is_taken_back_ends_the_view_that_has_it_and_its_place_says_why() -> anyhow::Result<()> {
     for theme in ["light", "dark"] {
-        let folder = TempDir::new()?;
-        let window = open(&folder, theme).await?;
+        let (window, _prepared) = open(theme).await?;
         window.element("[data-testid=view-access]").await?;
         tokio::time::sleep(Duration::from_millis(400)).await;
         window.click("[data-testid=view-access-allow]").await?;
@@ -253,10 +234,9 @@ async fn a_request_that_is_granted_reaches_its_server_and_ends_when_it_is_taken_
     const NAME: &str = "tiles.usher-test.invalid";
     const TILES: &str = "https://tiles.usher-test.invalid/1.png";
     let server = TcpListener::bind("127.0.0.1:0").await?;
-    let folder = TempDir::new()?;
-    let data = prepare(&folder, "light").await?;
+    let prepared = prepare("light").await?;
     let env = vec![("USHER_TEST_NETWORK".to_owned(), format!("{NAME}={}", server.local_addr()?))];
-    let window = show(Window::open_test_build(Options { data_dir: Some(data), env }).await?).await?;
+    let window = show(prepared.window_of(&window::test_build()?, env).await?).await?;
     window.element("[data-testid=view-access]").await?;
     assert_eq!(go(&window, TILES).await?, "TypeError");
     let nobody = timeout(Duration::from_secs(1), server.accept()).await;

@@ -1,6 +1,12 @@
 //! The demo conversation in each mode, with a canary in every variant: each is where it belongs and nowhere else.
 
-use super::stage::{QUESTION, Stage};
+use serde_json::{Value, json};
+use usher_tests::scripted_server::Script;
+
+use super::{
+    scene::{FRAME, Prepared},
+    stage::{QUESTION, Stage},
+};
 
 /// Canaries that no consumer of a conversation may ever have: metadata without an audience, and the shapes of other audiences' data.
 const NOBODYS: [&str; 5] = ["meta", "schema-user", "schema-programmatic", "schema-ui", "schema-assistant"];
@@ -244,4 +250,83 @@ async fn a_conversation_is_there_again_after_a_restart() -> anyhow::Result<()> {
     let view = stage.received_by_view().await?;
     stage.check("the View", &view, "ui-structured", true);
     stage.window.close().await
+}
+
+/// A View that keeps every message that it is sent, and calls two tools when it has its result.
+const PROBE: &str = r#"<!doctype html><body><p>A probe.</p><script>
+  window.told = [];
+  const say = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  addEventListener("message", (event) => {
+    told.push(event.data);
+    if (event.data.id === 1) say({ method: "ui/notifications/initialized", params: {} });
+    if (event.data.method !== "ui/notifications/tool-result") return;
+    say({ id: 2, method: "tools/list", params: {} });
+    say({ id: 3, method: "tools/call", params: { name: "show", arguments: {} } });
+    say({ id: 4, method: "tools/call", params: { name: "broken", arguments: {} } });
+    say({ id: 5, method: "tools/call", params: { name: "empty", arguments: {} } });
+  });
+  say({ id: 1, method: "ui/initialize", params: { protocolVersion: "2026-01-26", appInfo: { name: "probe", version: "1" }, appCapabilities: {} } });
+</script></body>"#;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn nothing_for_others_crosses_to_a_view_by_its_own_calls_or_by_errors() -> anyhow::Result<()> {
+    let declared = r#""outputVariants":[{"audience":"assistant","format":"content"},
+        {"audience":"user","format":"structured","schema":{"title":"CANARY-1"}},
+        {"audience":"programmatic","format":"structured","schema":{"title":"CANARY-2"}},
+        {"audience":"io.modelcontextprotocol/ui","format":"structured"}]"#;
+    let linked =
+        format!(r#"{{{declared},"_meta":{{"ui":{{"resourceUri":"ui://a/b"}},"vendor":"CANARY-3"}}}}"#);
+    let others = r#"{"audience":"assistant","format":"content","content":[{"type":"text","text":"CANARY-4"}]},
+        {"audience":"user","format":"structured","structuredContent":{"x":"CANARY-5"}},
+        {"audience":"programmatic","format":"structured","structuredContent":{"x":"CANARY-6"}},
+        {"audience":"com.example/other","format":"structured","structuredContent":{"x":"CANARY-7"}}"#;
+    let own = r#"{"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":{"x":"MINE"},"more":"CANARY-8"}"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/ui":{"m":"ALSO-MINE"},"io.modelcontextprotocol/ui2":"CANARY-9","ui":"CANARY-10"}"#;
+    let plain = format!("{{{declared}}}");
+    let discovered = json!({
+        "resultType": "complete", "supportedVersions": ["2026-12-01"], "ttlMs": 0, "cacheScope": "private",
+        "capabilities": {"tools": {}, "resources": {}, "extensions": {"io.modelcontextprotocol/ui": {}}},
+        "serverInfo": {"name": "scripted", "version": "1"},
+    });
+    let script = Script::new("2026-12-01")
+        .answering("server/discover", &discovered.to_string())
+        .tool("show", &linked, &format!(r#"{{"resultType":"complete","outputs":[{others},{own}],{meta}}}"#))
+        .tool(
+            "broken",
+            &plain,
+            &format!(r#"{{"resultType":"complete","isError":true,"outputs":[{others}],{meta}}}"#),
+        )
+        .tool("empty", &plain, &format!(r#"{{"resultType":"complete","outputs":[{others}],{meta}}}"#))
+        .view(PROBE, None);
+    let prepared = Prepared::called(&script, "system", "show").await?;
+    let window = prepared.window().await?;
+    window.click("[data-testid=view-placeholder] button").await?;
+    let answered =
+        "return typeof told !== 'undefined' && [2, 3, 4, 5].every((id) => told.some((it) => it.id === id))";
+    let told = window
+        .in_view(FRAME, async {
+            window
+                .until("the View has its answers", async || Ok(window.run(answered).await? == true))
+                .await?;
+            window.run("return told").await
+        })
+        .await?;
+    let whole = told.to_string();
+    assert!(!whole.contains("CANARY"), "{whole}");
+    let told = told.as_array().cloned().unwrap_or_default();
+    let answer = |id: u32| told.iter().find(|it| it["id"] == id).cloned().unwrap_or(Value::Null);
+    let mine = json!({"x": "MINE"});
+    let pushed = told.iter().find(|it| it["method"] == "ui/notifications/tool-result");
+    for result in [&pushed.cloned().unwrap_or(Value::Null)["params"], &answer(3)["result"]] {
+        assert_eq!(result["structuredContent"], mine, "{whole}");
+        assert_eq!(result["_meta"], json!({"io.modelcontextprotocol/ui": {"m": "ALSO-MINE"}}), "{whole}");
+    }
+    // A failure is told without anybody's words, and a success without an output for it is an error of the host.
+    assert_eq!(
+        (&answer(4)["result"]["isError"], &answer(4)["result"]["content"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(answer(5)["error"]["code"], -32000, "{whole}");
+    window.close().await
 }

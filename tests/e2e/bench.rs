@@ -174,3 +174,32 @@ async fn a_fixture_comes_back_in_a_small_dark_window() -> anyhow::Result<()> {
     stage.window.screenshot("bench-small-dark-wide").await?;
     stage.window.close().await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_server_starts_again_when_a_file_changes_that_was_chosen_in_the_window() -> anyhow::Result<()> {
+    let stage = open().await?;
+    let folder = TempDir::new()?;
+    let file = folder.path().join("view.js");
+    std::fs::write(&file, "one")?;
+    // What cannot be watched is said, and the field keeps it.
+    fill(&stage, "bench-watch", "view.js").await?;
+    let enter = "\u{e007}";
+    stage.window.element("[data-testid=bench-watch]").await?.send_keys(enter).await?;
+    stage.window.text_in("[data-testid=bench-fixture-said]", "is not the whole path").await?;
+    fill(&stage, "bench-watch", &file.display().to_string()).await?;
+    stage.window.element("[data-testid=bench-watch]").await?.send_keys(enter).await?;
+    stage.window.text_in("[data-testid=bench-watched]", "view.js").await?;
+    stage.window.run("document.querySelector('[data-testid=bench-watched]').scrollIntoView()").await?;
+    stage.window.screenshot("bench-watched").await?;
+    let note = "window.states = []; const row = document.querySelector('[data-testid=server-row]');
+                new MutationObserver(() => states.push(row.dataset.state)).observe(row, { attributes: true, attributeFilter: ['data-state'] });";
+    stage.window.run(note).await?;
+    std::fs::write(&file, "another text")?;
+    let again = "return states.some((it) => it !== 'ready') && states.at(-1) === 'ready'";
+    stage
+        .window
+        .until("the server has started again", async || Ok(stage.window.run(again).await? == true))
+        .await?;
+    stage.window.close().await
+}

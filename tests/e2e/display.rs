@@ -5,53 +5,33 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use usher_host::conversation::Preferences;
 use usher_tests::{
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    scripted_server::{LINK, Script},
+    window::Window,
 };
 
+use super::scene::{FRAME, Prepared};
+
 const HTML: &str = include_str!("../data/views/display.html");
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
 
 /// A window with the View in its frame, counted up to three.
 struct Scene {
     window: Window,
-    folder: TempDir,
+    prepared: Prepared,
 }
 
 impl Scene {
     async fn open(theme: &str) -> anyhow::Result<Self> {
-        let folder = TempDir::new()?;
-        let document = json!({"contents": [{"uri": "ui://counter/view", "mimeType": "text/html;profile=mcp-app", "text": HTML}]});
-        let link = r#"{"_meta":{"ui":{"resourceUri":"ui://counter/view"}}}"#;
         let said = r#"{"content":[{"type":"text","text":"counted"}]}"#;
         let script = Script::new("2025-11-25")
-            .tool("count", link, said)
+            .tool("count", LINK, said)
             .tool("save", r#"{"_meta":{"ui":{"visibility":["app"]}}}"#, said)
-            .answering("resources/read ui://counter/view", &document.to_string());
-        let data = folder.path().join("data");
-        let stage =
-            Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-        stage.ready(SERVER).await;
-        let preferences = Preferences { tour_done: true, theme: theme.to_owned(), ..Preferences::default() };
-        stage.host.save_preferences(preferences).await?;
-        let conversation = stage.host.create_conversation(None, None).await?.id;
-        stage.host.call_tool(&conversation, SERVER, "count", "{}").await?;
-        stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-        window
-            .element("[data-testid=server-row][data-state=ready]")
-            .await
-            .context("the server did not come up")?;
+            .view(HTML, None);
+        let prepared = Prepared::called(&script, theme, "count").await?;
+        let window = prepared.window().await?;
         window.resize(1280, 800).await?;
-        let scene = Self { window, folder };
-        scene.window.click("[data-testid=conversation-row]").await?;
+        let scene = Self { window, prepared };
         scene.window.click("[data-testid=view-placeholder] button").await?;
         scene.window.element("[data-testid=view-fullscreen]").await?;
         scene.until_in_view("the View is ready", "return window.ready === true").await?;
@@ -112,7 +92,7 @@ impl Scene {
 
     /// What the View saved, from the record of its calls.
     fn saved(&self) -> anyhow::Result<Vec<String>> {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/usher.db"))?;
+        let database = rusqlite::Connection::open(self.prepared.folder.path().join("data/usher.db"))?;
         database.busy_timeout(Duration::from_secs(5))?;
         let mut query = database.prepare("SELECT record FROM call WHERE record LIKE '%\"save\"%'")?;
         let rows = query.query_map([], |row| row.get(0))?;
@@ -212,7 +192,7 @@ async fn a_view_puts_its_things_away_when_its_conversation_is_left() -> anyhow::
 #[ignore = "needs the built window: cargo xtask test --only window"]
 async fn a_view_puts_its_things_away_when_the_window_closes() -> anyhow::Result<()> {
     let scene = Scene::open("system").await?;
-    let pid = application(&scene.folder.path().join("data"))?;
+    let pid = application(&scene.prepared.folder.path().join("data"))?;
     // The system's wish to end is heard as the button of the window is.
     anyhow::ensure!(
         Command::new("kill").args(["-TERM", &pid]).status()?.success(),

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use usher_host::conversation::{NewModel, Preferences};
 use usher_tests::{
     host_interface::{HostInterface, Report},
-    scripted_model::{ScriptedModel, say},
+    scripted_model::{ScriptedModel, call, say},
     scripted_server::Script,
     stage::{SERVER, Setting, Stage},
     window::{Options, Window},
@@ -19,6 +19,8 @@ use usher_tests::{
 use super::consent::opener;
 
 const HTML: &str = include_str!("../data/views/conformance.html");
+const COUNTER: &str = include_str!("../data/views/display.html");
+const PAINTER: &str = include_str!("../data/views/painter.html");
 const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
 const FRAME: &str = "[data-testid=view-frame]";
 const RESULT: &str = r#"{"content":[{"type":"text","text":"shown"}],"structuredContent":{"rows":[1,2]},"_meta":{"example/kept":"yes"}}"#;
@@ -60,9 +62,13 @@ struct Scene {
 
 impl Scene {
     async fn open(allowed: bool) -> anyhow::Result<Self> {
+        Self::open_with(allowed, ScriptedModel::start([say(["One."]), say(["Two."]), say(["Three."])]).await)
+            .await
+    }
+
+    async fn open_with(allowed: bool, model: ScriptedModel) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         let data = folder.path().join("data");
-        let model = ScriptedModel::start([say(["One."]), say(["Two."]), say(["Three."])]).await;
         let setting = Setting { allowed, ..Setting::with(vec![server().cast(SERVER, CHILD, folder.path())]) };
         let stage = Stage::open_in(&data, &setting).await;
         stage.ready(SERVER).await;
@@ -130,17 +136,24 @@ impl Scene {
 /// A server with a tool for each who may call, and one that does not end.
 fn server() -> Script {
     let link = r#"{"_meta":{"ui":{"resourceUri":"ui://conformance/view"}}}"#;
-    let document = json!({"contents": [{"uri": "ui://conformance/view", "mimeType": "text/html;profile=mcp-app", "text": HTML}]});
+    let page = |uri: &str, html: &str| {
+        json!({"contents": [{"uri": uri, "mimeType": "text/html;profile=mcp-app", "text": html}]}).to_string()
+    };
     let data = json!({"contents": [{"uri": "ui://conformance/data", "mimeType": "text/plain", "text": "data of the server"}]});
     let listed = json!({"resources": [{"uri": "ui://conformance/data", "name": "data"}]});
     let text = |text: &str| json!({"content": [{"type": "text", "text": text}]}).to_string();
     let mut script = Script::new("2025-11-25")
         .tool("conformance", link, RESULT)
         .tool("slow", link, RESULT)
+        .tool("count", r#"{"_meta":{"ui":{"resourceUri":"ui://counter/view"}}}"#, &text("counted"))
+        .tool("save", r#"{"_meta":{"ui":{"visibility":["app"]}}}"#, &text("saved"))
+        .tool("paint", r#"{"_meta":{"ui":{"resourceUri":"ui://painter/view"}}}"#, &text("painted"))
         .tool("for_the_view", r#"{"_meta":{"ui":{"visibility":["app"]}}}"#, &text("for the View"))
         .tool("for_the_model", r#"{"_meta":{"ui":{"visibility":["model"]}}}"#, &text("for the model"))
         .tool("put_away", r#"{"_meta":{"ui":{"visibility":["app"]}}}"#, &text("put away"))
-        .answering("resources/read ui://conformance/view", &document.to_string())
+        .answering("resources/read ui://conformance/view", &page("ui://conformance/view", HTML))
+        .answering("resources/read ui://counter/view", &page("ui://counter/view", COUNTER))
+        .answering("resources/read ui://painter/view", &page("ui://painter/view", PAINTER))
         .answering("resources/read ui://conformance/data", &data.to_string())
         .answering("resources/list", &listed.to_string());
     script.drips.push("slow".to_owned());
@@ -305,5 +318,54 @@ async fn a_call_of_a_view_waits_for_the_user_also_in_the_test_build() -> anyhow:
         assert_eq!(scene.found("answered", json!([name, yes])).await?, Ok(()));
         tokio::time::sleep(QUIET).await;
     }
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_is_shown_where_the_driver_wants_it_if_it_may_be() -> anyhow::Result<()> {
+    let scene = Scene::open(true).await?;
+    let host = HostInterface::of(&scene.window).await?;
+    host.display_test_app("count", &json!({})).await?;
+    scene.ready().await?;
+    for mode in ["fullscreen", "inline", "pip", "fullscreen", "inline"] {
+        host.change_host_context(&json!({"displayMode": mode})).await?;
+        let knows = format!("return context.displayMode === '{mode}'");
+        let what = format!("the View knows that it is {mode}");
+        let told = scene.window.until(&what, async || Ok(scene.window.run(&knows).await? == true));
+        scene.window.in_view(FRAME, told).await?;
+    }
+    assert!(host.change_host_context(&json!({"displayMode": "cinema"})).await.is_err());
+    // One that declares its place alone.
+    host.display_test_app("conformance", &json!({})).await?;
+    scene.ready().await?;
+    let refused = host.change_host_context(&json!({"displayMode": "pip"})).await.unwrap_err().to_string();
+    assert!(refused.contains("does not declare it"), "{refused}");
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn the_driver_sees_what_a_view_offers_and_lets_the_model_call_it() -> anyhow::Result<()> {
+    let red = call([("paint_it", json!({"color": "red"}))]);
+    let scene = Scene::open_with(true, ScriptedModel::start([red, say(["It is red."])]).await).await?;
+    let host = HostInterface::of(&scene.window).await?;
+    host.display_test_app("paint", &json!({})).await?;
+    let offered = async || Ok(host.app_tools().await? != json!([]));
+    scene.window.until("the View offers its tools", offered).await?;
+    let tools = host.app_tools().await?;
+    assert_eq!((&tools[0]["view"], &tools[0]["name"]), (&json!("View of paint, call 1"), &json!("paint_it")));
+    host.send_message("Make it red.").await?;
+    let asked = host.confirm_action(true).await?;
+    assert!(asked.contains("paint_it") && asked.contains("red"), "{asked}");
+    let ends = "return window.color === 'red'";
+    let painted = scene.window.until("it is red", async || Ok(scene.window.run(ends).await? == true));
+    scene.window.in_view(FRAME, painted).await?;
+    scene
+        .window
+        .until("the model has the answer", async || {
+            Ok(host.conversation_context().await?["messages"].to_string().contains("it was white"))
+        })
+        .await?;
     scene.window.close().await
 }

@@ -3,34 +3,35 @@
 //!
 //! The View is opened from the record of a call, so that no model is needed.
 
-use std::{io::Write as _, net::TcpStream, time::Duration};
+use std::{io::Write as _, net::TcpStream, path::Path, time::Duration};
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use usher_host::conversation::Preferences;
 use usher_tests::{
     canary_server::CanaryServer,
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    lookups::Lookups,
+    scripted_server::{LINK, Script},
+    window::{self, Window},
 };
 
+use super::scene::{FRAME, Prepared};
+
 const HTML: &str = include_str!("../data/views/hostile.html");
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
 
 /// A window with the hostile View in its frame.
 struct Scene {
     window: Window,
     canary: CanaryServer,
-    folder: TempDir,
+    prepared: Prepared,
 }
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
+        Self::open_program(&window::binary()?).await
+    }
+
+    /// The same in an application that another program starts.
+    async fn open_program(program: &Path) -> anyhow::Result<Self> {
         let canary = CanaryServer::start()?;
-        let folder = TempDir::new()?;
         let html = HTML.replace("CANARY_ADDRESS", &canary.address().to_string());
         // What the server declares is hostile too: addresses of the program and of this computer, and words that would end a policy.
         let declared = json!({
@@ -42,30 +43,15 @@ impl Scene {
             "baseUriDomains": ["*", format!("http://{}", canary.address())],
         });
         let permissions = json!({"camera": {}, "microphone": {}, "geolocation": {}, "clipboardWrite": {}});
-        let document = json!({"contents": [{"uri": "ui://evil/view", "mimeType": "text/html;profile=mcp-app", "text": html,
-            "_meta": {"ui": {"csp": declared, "permissions": permissions}}}]});
-        let link = r#"{"_meta":{"ui":{"resourceUri":"ui://evil/view"}}}"#;
+        let ui = json!({"csp": declared, "permissions": permissions});
         let hidden = r#"{"_meta":{"ui":{"visibility":["model"]}}}"#;
         let script = Script::new("2025-11-25")
-            .tool("show", link, r#"{"content":[{"type":"text","text":"shown"}]}"#)
+            .tool("show", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
             .tool("for_the_model", hidden, r#"{"content":[{"type":"text","text":"SECRET-OF-THE-MODEL"}]}"#)
-            .answering("resources/read ui://evil/view", &document.to_string());
-        let data = folder.path().join("data");
-        let cast = script.cast(SERVER, CHILD, folder.path());
-        let stage = Stage::open_in(&data, &Setting::with(vec![cast])).await;
-        stage.ready(SERVER).await;
-        let host = &stage.host;
-        host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
-        let conversation = host.create_conversation(None, None).await?.id;
-        host.call_tool(&conversation, SERVER, "show", "{}").await?;
-        stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-        window
-            .element("[data-testid=server-row][data-state=ready]")
-            .await
-            .context("the server did not come up")?;
-        window.click("[data-testid=conversation-row]").await?;
-        let scene = Self { window, canary, folder };
+            .view(&html, Some(&ui));
+        let prepared = Prepared::called(&script, "system", "show").await?;
+        let window = prepared.window_of(program, Vec::new()).await?;
+        let scene = Self { window, canary, prepared };
         scene.start().await?;
         // Of all that it declares only features could be allowed. It gets none.
         let asked = scene.window.element("[data-testid=view-access]").await?.text().await?;
@@ -104,18 +90,11 @@ impl Scene {
             .await
     }
 
-    /// How many conversations the application has: the commands that are tried would make more.
-    fn conversations(&self) -> anyhow::Result<i64> {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/usher.db"))?;
-        database.busy_timeout(Duration::from_secs(5))?;
-        Ok(database.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0))?)
-    }
-
     /// The window still answers, and the page is still the page.
     async fn is_well(&self) -> anyhow::Result<()> {
         let at = self.window.run("return location.href").await?;
         anyhow::ensure!(at == "tauri://localhost" || at == "tauri://localhost/", "the window is at {at}");
-        anyhow::ensure!(self.conversations()? == 1, "a command ran");
+        anyhow::ensure!(self.prepared.rows("conversation")? == 1, "a command ran");
         Ok(())
     }
 }
@@ -225,6 +204,30 @@ async fn nothing_of_a_view_reaches_another_address() -> anyhow::Result<()> {
     // It hears who comes.
     TcpStream::connect(scene.canary.address())?.write_all(b"control")?;
     scene.window.until("the canary hears", async || Ok(scene.canary.heard() == ["control"])).await?;
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn no_name_is_looked_up_for_a_view_but_by_a_hint_that_the_engine_always_follows() -> anyhow::Result<()>
+{
+    let lookups = Lookups::listen()?;
+    let scene = Scene::open_program(&lookups.around(&window::binary()?)?).await?;
+    assert!(lookups.count()? > 0, "look-ups are not heard");
+    // A name says as much as an address does, to whoever answers for it.
+    scene.run("run(names)").await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(lookups.count()?, 0, "a name was looked up");
+    // ARCHITECTURE names this one among what WebKitGTK does not do. When it is not heard any more, that has changed.
+    // The first of them are dropped while it finds out how the network is reached.
+    let hint = "return hint(document, 'dns-prefetch')";
+    scene
+        .window
+        .until("a hint is followed", async || {
+            scene.window.in_view(FRAME, async { scene.window.run(hint).await.map(drop) }).await?;
+            Ok(lookups.count()? > 0)
+        })
+        .await?;
     scene.window.close().await
 }
 

@@ -8,19 +8,16 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use usher_host::conversation::Preferences;
 use usher_tests::{
     canary_server::CanaryServer,
     host_interface::HostInterface,
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
+    scripted_server::{LINK, Script},
     window::{Options, Window},
 };
 
+use super::scene::{FRAME, Prepared};
+
 const HTML: &str = include_str!("../data/views/hostile.html");
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
 
 /// How long a message takes at most that is carried, and more.
 const SOON: Duration = Duration::from_secs(1);
@@ -62,39 +59,23 @@ const MORE: &str = "
 
 struct Scene {
     window: Window,
-    folder: TempDir,
+    prepared: Prepared,
     key: String,
     _canary: CanaryServer,
 }
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
-        let folder = TempDir::new()?;
         let canary = CanaryServer::start()?;
         let html = HTML.replace("CANARY_ADDRESS", &canary.address().to_string());
-        let declared = json!({"ui": {"csp": {"connectDomains": ["ipc:", "ipc://localhost", "http://ipc.localhost", "*"]}}});
-        let document = json!({"contents": [{"uri": "ui://evil/view", "mimeType": "text/html;profile=mcp-app", "text": html, "_meta": declared}]});
-        let script = Script::new("2025-11-25")
-            .tool("show", r#"{"_meta":{"ui":{"resourceUri":"ui://evil/view"}}}"#, r#"{"content":[]}"#)
-            .answering("resources/read ui://evil/view", &document.to_string());
-        let data = folder.path().join("data");
-        let stage =
-            Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-        stage.ready(SERVER).await;
-        stage.host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
-        stage.close().await;
-        let file = folder.path().join("key");
+        let ui = json!({"csp": {"connectDomains": ["ipc:", "ipc://localhost", "http://ipc.localhost", "*"]}});
+        let script = Script::new("2025-11-25").tool("show", LINK, r#"{"content":[]}"#).view(&html, Some(&ui));
+        let prepared = Prepared::scripted(&script, "system", async |_| Ok(())).await?;
+        let file = prepared.folder.path().join("key");
         let env = vec![("USHER_TEST_KEY_FILE".to_owned(), file.display().to_string())];
-        let window = Window::open_test_build(Options { data_dir: Some(data), env }).await?;
+        let window = Window::open_test_build(Options { env, ..prepared.options() }).await?;
         let key = std::fs::read_to_string(file).context("the test build has written no key")?;
-        Ok(Self { window, folder, key, _canary: canary })
-    }
-
-    /// How many conversations there are.
-    fn conversations(&self) -> anyhow::Result<i64> {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/usher.db"))?;
-        database.busy_timeout(Duration::from_secs(5))?;
-        Ok(database.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0))?)
+        Ok(Self { window, prepared, key, _canary: canary })
     }
 
     /// Runs a script in the View, which answers by its last argument.
@@ -117,7 +98,7 @@ async fn a_view_that_has_the_key_of_the_page_runs_no_command() -> anyhow::Result
     let key = scene.in_view(wait, Vec::new()).await?;
     assert_eq!(key, json!(scene.key));
     assert!(scene.key.len() > 8, "{} is no key", scene.key);
-    let begun = scene.conversations()?;
+    let begun = scene.prepared.rows("conversation")?;
 
     let known =
         scene.in_view("const [key, done] = arguments; run(ipc, key).then(done);", vec![key.clone()]).await?;
@@ -129,7 +110,7 @@ async fn a_view_that_has_the_key_of_the_page_runs_no_command() -> anyhow::Result
         "{more}"
     );
     tokio::time::sleep(SOON).await;
-    assert_eq!(scene.conversations()?, begun, "a command ran");
+    assert_eq!(scene.prepared.rows("conversation")?, begun, "a command ran");
 
     // The page is still heard, by its own way.
     host.change_host_context(&json!({"theme": "dark"})).await?;
@@ -138,7 +119,7 @@ async fn a_view_that_has_the_key_of_the_page_runs_no_command() -> anyhow::Result
         let form = json!({"cmd": "rpc", "callback": 1, "error": 2, "payload": sealed, "options": {}, "__TAURI_INVOKE_KEY__": key});
         let post = "webkit.messageHandlers.ipc.postMessage(arguments[0]); arguments[1](true);";
         scene.in_view(post, vec![json!(form.to_string())]).await?;
-        let ran = || anyhow::Ok(scene.conversations()? - begun);
+        let ran = || anyhow::Ok(scene.prepared.rows("conversation")? - begun);
         if runs == 0 {
             tokio::time::sleep(SOON).await;
         } else {

@@ -6,17 +6,15 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tempfile::TempDir;
 use usher_engine::Mode;
-use usher_host::conversation::Preferences;
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
-    stage::{SERVER, Setting, Stage},
     tree,
-    window::{Options, Window},
+    window::Window,
 };
 
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
+use super::scene::Prepared;
+
 const VIEWS: usize = 20;
 
 /// As many run before any is put to rest; `MOST_RUNNING` in `ui/src/components/view/crowd.ts`.
@@ -30,26 +28,22 @@ const DONE: &str = "return document.querySelectorAll('[data-testid=tool-card][da
 struct Scene {
     window: Window,
     _model: ScriptedModel,
-    _folder: TempDir,
+    _prepared: Prepared,
 }
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
-        let folder = TempDir::new()?;
         let calls = (0..VIEWS)
             .map(|n| ("search_customers", json!({"query": if n % 2 == 0 { "Globex" } else { "a" }})));
         let model = ScriptedModel::start([call(calls), say(["There they are."])]).await;
-        let data = folder.path().join("data");
-        let stage = Stage::open_in(&data, &Setting::sample::<&str>(CHILD, &[])).await;
-        stage.ready(SERVER).await;
-        stage.host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
-        stage.conversation(Mode::Chat, &model).await;
-        stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-        window.element("[data-testid=server-row][data-state=ready]").await?;
-        window.click("[data-testid=conversation-row]").await?;
+        let prepared = Prepared::sample("system", async |stage| {
+            stage.conversation(Mode::Chat, &model).await;
+            Ok(())
+        })
+        .await?;
+        let window = prepared.window().await?;
         window.element("[data-testid=composer-input]").await?;
-        Ok(Self { window, _model: model, _folder: folder })
+        Ok(Self { window, _model: model, _prepared: prepared })
     }
 
     async fn count(&self, script: &str) -> anyhow::Result<u64> {

@@ -10,19 +10,16 @@ use std::{fs, future::Future, time::Duration};
 use anyhow::Context as _;
 use fantoccini::error::CmdError;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use usher_engine::Mode;
-use usher_host::conversation::Preferences;
 use usher_tests::{
     scripted_model::{ScriptedModel, call, say},
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage},
-    window::{Options, Window},
+    scripted_server::{LINK, Script},
+    window::Window,
 };
 
+use super::scene::{FRAME, Prepared};
+
 const HTML: &str = include_str!("../data/views/unruly.html");
-const CHILD: &str = env!("CARGO_BIN_EXE_usher-child");
-const FRAME: &str = "[data-testid=view-frame]";
 const DRAFT: &str = "half a sentence";
 
 /// How long the application may take until a page that hangs is back: ten seconds of silence, and a busy machine.
@@ -31,38 +28,27 @@ const BACK: Duration = Duration::from_secs(120);
 /// A window in which a model has just shown two Views.
 struct Scene {
     window: Window,
-    folder: TempDir,
+    prepared: Prepared,
     _model: ScriptedModel,
 }
 
 impl Scene {
     async fn open() -> anyhow::Result<Self> {
-        let folder = TempDir::new()?;
-        let document = json!({"contents": [{"uri": "ui://unruly/view", "mimeType": "text/html;profile=mcp-app", "text": HTML}]});
-        let link = r#"{"_meta":{"ui":{"resourceUri":"ui://unruly/view"}}}"#;
         let script = Script::new("2025-11-25")
-            .tool("show", link, r#"{"content":[{"type":"text","text":"shown"}]}"#)
-            .answering("resources/read ui://unruly/view", &document.to_string());
-        let data = folder.path().join("data");
-        let stage =
-            Stage::open_in(&data, &Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-        stage.ready(SERVER).await;
-        stage.host.save_preferences(Preferences { tour_done: true, ..Preferences::default() }).await?;
+            .tool("show", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)
+            .view(HTML, None);
         let answers = [
             call([("show", json!({})), ("show", json!({}))]),
             say(["Both are shown."]),
             say(["Still here."]),
         ];
         let model = ScriptedModel::start(answers).await;
-        stage.conversation(Mode::App, &model).await;
-        stage.close().await;
-        let window = Window::open_with(Options { data_dir: Some(data), env: Vec::new() }).await?;
-        window
-            .element("[data-testid=server-row][data-state=ready]")
-            .await
-            .context("the server did not come up")?;
-        window.click("[data-testid=conversation-row]").await?;
-        let scene = Self { window, folder, _model: model };
+        let prepared = Prepared::scripted(&script, "system", async |stage| {
+            stage.conversation(Mode::App, &model).await;
+            Ok(())
+        })
+        .await?;
+        let scene = Self { window: prepared.window().await?, prepared, _model: model };
         scene.say("Show both.").await?;
         scene.frames(2).await?;
         scene.started().await?;
@@ -114,7 +100,7 @@ impl Scene {
 
     /// The process that the page and all Views share, seen from outside.
     fn web_process(&self) -> Option<u32> {
-        let marker = format!("USHER_DATA_DIR={}", self.folder.path().join("data").display());
+        let marker = format!("USHER_DATA_DIR={}", self.prepared.folder.path().join("data").display());
         let mut ids =
             fs::read_dir("/proc").ok()?.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
         ids.find(|id: &u32| {
@@ -124,17 +110,12 @@ impl Scene {
         })
     }
 
-    fn rows(&self, table: &str) -> anyhow::Result<i64> {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/usher.db"))?;
-        database.busy_timeout(Duration::from_secs(5))?;
-        Ok(database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
-    }
-
     /// The page is lost with both Views: its process is another one, and stays. The driver's session goes with the process, so from
     /// here on everything is seen from outside, or in the window that opens on the same data after this one.
     async fn is_lost(&self, begin: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
         self.draft().await?;
-        let (items, process) = (self.rows("item")?, self.web_process().context("there is no web process")?);
+        let (items, process) =
+            (self.prepared.rows("item")?, self.web_process().context("there is no web process")?);
         begin.await?;
         let next = within(async {
             loop {
@@ -149,18 +130,15 @@ impl Scene {
         // No View starts by itself in the page that comes: it would do the same again.
         tokio::time::sleep(Duration::from_secs(15)).await;
         anyhow::ensure!(self.web_process() == Some(next), "the page that came was lost again");
-        anyhow::ensure!(self.rows("item")? == items, "an entry was lost or came twice");
+        anyhow::ensure!(self.prepared.rows("item")? == items, "an entry was lost or came twice");
         Ok(())
     }
 
     /// The conversation goes on in another window.
     async fn goes_on(self) -> anyhow::Result<()> {
-        let Self { window, folder, _model } = self;
+        let Self { window, prepared, _model } = self;
         drop(window);
-        let data_dir = Some(folder.path().join("data"));
-        let window = Window::open_with(Options { data_dir, env: Vec::new() }).await?;
-        window.click("[data-testid=conversation-row]").await?;
-        let scene = Self { window, folder, _model };
+        let scene = Self { window: prepared.window().await?, prepared, _model };
         scene.window.text_in("[data-testid=transcript]", "Both are shown.").await?;
         scene.window.text_in("[data-testid=view-placeholder]", "earlier session").await?;
         scene.say("Are you there?").await?;
@@ -181,6 +159,14 @@ async fn within<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
 async fn a_view_that_loops_is_ended_with_its_page_and_the_conversation_comes_back() -> anyhow::Result<()> {
     let scene = Scene::open().await?;
     scene.is_lost(scene.begin("loop()")).await?;
+    scene.goes_on().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_that_loops_and_answers_now_and_then_is_ended_too() -> anyhow::Result<()> {
+    let scene = Scene::open().await?;
+    scene.is_lost(scene.begin("pulse()")).await?;
     scene.goes_on().await
 }
 
@@ -236,6 +222,28 @@ async fn a_view_that_floods_leaves_the_window_usable_and_is_stopped_with_words()
     scene.say("Are you there?").await?;
     scene.window.text_in("[data-testid=transcript]", "Still here.").await?;
     scene.started().await?;
+    assert_eq!(scene.web_process(), process, "the page was ended");
+    scene.window.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn a_view_that_floods_the_window_past_its_page_is_stopped_too() -> anyhow::Result<()> {
+    let scene = Scene::open().await?;
+    let process = scene.web_process();
+    for flood in ["floodTop()", "floodDeep()", "floodOpaque()", "floodGone()"] {
+        scene.begin(flood).await?;
+        scene
+            .window
+            .text_in("[data-testid=view-placeholder]", "far more messages than can be heard")
+            .await
+            .context(flood)?;
+        // It alone was.
+        scene.frames(1).await?;
+        scene.window.click("[data-testid=view-placeholder] button").await?;
+        scene.frames(2).await?;
+        scene.started().await?;
+    }
     assert_eq!(scene.web_process(), process, "the page was ended");
     scene.window.close().await
 }

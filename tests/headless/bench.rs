@@ -13,24 +13,17 @@ use usher_host::conversation::{
 };
 use usher_protocol::RawJson;
 use usher_tests::{
-    scripted_server::Script,
+    scripted_server::{LINK, Script},
     stage::{SERVER, Setting, Stage, request_id, within},
 };
 
 use super::{CHILD, cli::usher};
 
-const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
-
-fn document(text: &str) -> String {
-    json!({"contents": [{"uri": "ui://a/b", "mimeType": "text/html;profile=mcp-app", "text": text}]})
-        .to_string()
-}
-
 fn legacy(html: &str) -> Script {
     Script::new("2025-11-25")
         .tool("show", LINK, r#"{"content":[],"structuredContent":{"from":"the server"}}"#)
         .tool("hidden", r#"{"_meta":{"ui":{"visibility":["model"]}}}"#, r#"{"content":[]}"#)
-        .answering("resources/read ui://a/b", &document(html))
+        .view(html, None)
 }
 
 /// A server, and a conversation for the calls of a View.
@@ -64,16 +57,10 @@ impl Scene {
     }
 
     async fn ask(&self, view: &str, method: &str, params: &Value) -> Result<Value, (i64, String)> {
-        let host = &self.stage.host;
-        match within(host.view_request(view, request_id(), method, &params.to_string())).await.unwrap() {
+        match self.stage.ask(view, method, params).await {
             ViewReply::Result(result) => Ok(result.to_value()),
             ViewReply::Error(error) => Err((error.code, error.message)),
         }
-    }
-
-    fn calls_on_the_wire(&self) -> usize {
-        let lines = self.stage.host.wire_lines(Some(SERVER), 0, 10_000);
-        lines.iter().filter(|it| it.title == "tools/call").count()
     }
 }
 
@@ -115,7 +102,7 @@ async fn what_a_view_asks_on_the_bench_passes_the_usual_checks_and_reaches_its_s
     assert_eq!(outcome, None, "the call has not ended");
     let answer = scene.ask(&view, "tools/call", &json!({"name": "show", "arguments": {}})).await.unwrap();
     assert_eq!(answer["structuredContent"], json!({"from": "the server"}));
-    assert_eq!(scene.calls_on_the_wire(), 1);
+    assert_eq!(scene.stage.on_the_wire("tools/call"), 1);
     assert_eq!(scene.ask(&view, "tools/call", &json!({"name": "hidden"})).await.unwrap_err().0, -32602);
     assert_eq!(scene.ask(&view, "initialize", &json!({})).await.unwrap_err().0, -32601);
     assert_eq!(scene.ask(&view, "ui/open-link", &json!({"url": "file:///x"})).await.unwrap_err().0, -32602);
@@ -175,7 +162,7 @@ async fn the_host_is_slow_and_fails_as_the_fixture_says_and_answers_from_it() {
     assert!(
         scene.ask(&view, "tools/call", &call).await.unwrap_err().1.contains("has no answer for \"show\"")
     );
-    assert_eq!(scene.calls_on_the_wire(), 0, "none of them reached the server");
+    assert_eq!(scene.stage.on_the_wire("tools/call"), 0, "none of them reached the server");
 }
 
 #[tokio::test]

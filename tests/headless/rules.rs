@@ -193,6 +193,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "k04_one_schema_is_assumed_for_no_other_audience",
             "k04_a_tool_that_moved_gives_old_clients_what_it_gave",
+            "k04_a_tool_may_keep_what_its_old_views_read",
         ],
     ),
     ("K05", &["k05_one_computation_and_the_projections_that_were_asked_for"]),
@@ -216,6 +217,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "p06_an_apps_call_gives_the_model_prose_and_the_view_its_data",
             "p08_a_view_calls_an_app_only_tool_and_receives_its_own_output",
+            "x4_the_flat_link_opens_a_view_by_itself",
         ],
     ),
     (
@@ -223,6 +225,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door",
             "x5_what_a_view_put_into_the_context_can_be_taken_back_by_the_user_and_by_the_view",
+            "x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_words",
             "messages_and_context",
         ],
     ),
@@ -237,6 +240,8 @@ const TABLE: &[(&str, &[&str])] = &[
         "X7",
         &[
             "h08_and_h12_an_extension_that_was_not_negotiated_is_neither_usable_nor_asked_for",
+            "x7_a_tool_for_views_alone_is_listed_to_clients_that_have_views",
+            "x7_without_a_frame_for_views_none_is_advertised",
             "s01_every_tool_declares_the_fallback_and_extensions_only_if_negotiated",
         ],
     ),

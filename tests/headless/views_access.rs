@@ -23,18 +23,11 @@ use usher_host::{
     },
 };
 use usher_tests::{
-    scripted_server::Script,
+    scripted_server::{LINK, Script, document_with},
     stage::{SERVER, Setting, Stage, request_id, within},
 };
 
 use super::CHILD;
-
-const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
-
-fn document(ui: &Value) -> String {
-    json!({"contents": [{"uri": "ui://a/b", "mimeType": "text/html;profile=mcp-app", "text": "<p>hello</p>", "_meta": {"ui": ui}}]})
-        .to_string()
-}
 
 /// What a View of a map declares.
 fn map() -> Value {
@@ -61,7 +54,8 @@ struct Scene {
 impl Scene {
     async fn open(documents: &[Value]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let documents: Vec<String> = documents.iter().map(document).collect();
+        let documents: Vec<String> =
+            documents.iter().map(|ui| document_with("<p>hello</p>", Some(ui))).collect();
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         let script = Script::new("2025-11-25")
             .tool("show", LINK, r#"{"content":[{"type":"text","text":"shown"}]}"#)

@@ -2,15 +2,12 @@
 
 use usher_host::conversation::CallRecord;
 use usher_tests::{
-    scripted_server::Script,
+    scripted_server::{LINK, Script, document},
     stage::{SERVER, Setting, Stage},
 };
 
 use super::CHILD;
 
-const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
-const DOCUMENT: &str =
-    r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html;profile=mcp-app","text":"<p>hello</p>"}]}"#;
 const NO_APP: &str = r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html","text":"<p>hello</p>"}]}"#;
 
 /// A conversation whose calls, made by hand, each have a View that nobody opened yet.
@@ -54,7 +51,7 @@ impl Scene {
 
 #[tokio::test]
 async fn views_of_one_conversation_share_the_record_of_the_same_page() {
-    let scene = Scene::open(DOCUMENT, 2).await;
+    let scene = Scene::open(&document("<p>hello</p>"), 2).await;
     for call in scene.calls().await {
         scene.stage.host.open_view(&call.id).await.unwrap();
     }
@@ -66,7 +63,7 @@ async fn views_of_one_conversation_share_the_record_of_the_same_page() {
 
 #[tokio::test]
 async fn a_view_that_was_never_opened_says_so_when_its_server_is_removed() {
-    let scene = Scene::open(DOCUMENT, 2).await;
+    let scene = Scene::open(&document("<p>hello</p>"), 2).await;
     let seen = scene.calls().await[0].id.clone();
     scene.stage.host.open_view(&seen).await.unwrap();
     for call in scene.calls().await {

@@ -1,70 +1,28 @@
 //! What a View is told and when: how its call ended, how far its own calls are, which lists changed; and that what it gives up ends.
 
 use expect_test::expect;
-use serde_json::{Value, json};
-use usher_engine::Mode;
-use usher_host::conversation::{CallState, HostEvent, ViewOutcome, ViewReply};
+use serde_json::json;
+use usher_engine::{Mode, selection::Consumers};
+use usher_host::conversation::{CallState, Channel, HostEvent, ViewOutcome, ViewReply};
 use usher_protocol::Revision;
 use usher_tests::{
-    scripted_model::ScriptedModel,
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage, model_that_calls, request_id, the_call, within},
+    scripted_server::{LINK, Script, document},
+    stage::{SERVER, Setting, Stage, model_that_calls, request_id, within},
 };
 
-use super::CHILD;
-
-const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
-const DOCUMENT: &str =
-    r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html;profile=mcp-app","text":"<p>hello</p>"}]}"#;
+use super::{
+    CHILD,
+    scene::{Scene, legacy},
+};
 
 /// A server that knows the extension.
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-12-01"],"ttlMs":0,"cacheScope":"private",
     "capabilities":{"tools":{},"resources":{},"extensions":{"io.modelcontextprotocol/ui":{}}},
     "serverInfo":{"name":"scripted","version":"1"}}"#;
 
-/// A conversation in which the model called the tool `show` of a scripted server.
-struct Scene {
-    stage: Stage,
-    conversation: String,
-    call: String,
-    _model: ScriptedModel,
-    _folder: tempfile::TempDir,
-}
-
-impl Scene {
-    async fn open(script: Script) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-        stage.ready(SERVER).await;
-        let model = model_that_calls("show", json!({})).await;
-        let conversation = stage.conversation(Mode::App, &model).await;
-        let opened = stage.turn(&conversation, "Show it.").await;
-        let call = the_call(&opened).id.clone();
-        Self { stage, conversation, call, _model: model, _folder: folder }
-    }
-
-    async fn view(&self) -> String {
-        self.stage.host.open_view(&self.call).await.unwrap().view_id
-    }
-
-    async fn ask(&self, view: &str, method: &str, params: &Value) -> ViewReply {
-        let host = &self.stage.host;
-        within(host.view_request(view, request_id(), method, &params.to_string())).await.unwrap()
-    }
-
-    fn on_the_wire(&self, title: &str) -> usize {
-        let lines = self.stage.host.wire_lines(Some(SERVER), 0, 10_000);
-        lines.iter().filter(|it| it.title == title).count()
-    }
-}
-
-fn legacy() -> Script {
-    Script::new("2025-11-25").tool("show", LINK, r#"{"content":[],"structuredContent":{"n":1}}"#)
-}
-
 #[tokio::test]
 async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_own_token() {
-    let scene = Scene::open(legacy().answering("resources/read ui://a/b", DOCUMENT).dripping("slow")).await;
+    let scene = Scene::open(legacy().view("<p>hello</p>", None).dripping("slow")).await;
     let view = scene.view().await;
     let host = &scene.stage.host;
     let id = request_id();
@@ -99,8 +57,7 @@ async fn what_a_view_gives_up_is_cancelled_at_its_server_and_progress_has_its_ow
 
 #[tokio::test]
 async fn a_reading_that_a_view_gives_up_is_cancelled_at_its_server() {
-    let script =
-        legacy().answering("resources/read ui://a/b", DOCUMENT).silent("resources/read ui://a/never");
+    let script = legacy().view("<p>hello</p>", None).silent("resources/read ui://a/never");
     let scene = Scene::open(script).await;
     let view = scene.view().await;
     let (host, id) = (&scene.stage.host, request_id());
@@ -125,7 +82,7 @@ async fn a_reading_that_a_view_gives_up_is_cancelled_at_its_server() {
 #[tokio::test]
 async fn every_view_of_a_call_is_told_how_it_ended_and_goes_with_its_page_or_its_conversation() {
     let folder = tempfile::tempdir().unwrap();
-    let mut script = Script::new("2025-11-25").answering("resources/read ui://a/b", DOCUMENT);
+    let mut script = Script::new("2025-11-25").view("<p>hello</p>", None);
     script = script.dripping("show");
     // The tool that never answers has a View.
     script.tools.clear();
@@ -175,9 +132,12 @@ async fn every_view_of_a_call_is_told_how_it_ended_and_goes_with_its_page_or_its
 async fn a_document_that_is_none_is_not_recorded_and_the_list_speaks_where_it_is_silent() {
     let bad = r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/plain","text":"not yet"}]}"#;
     let listed = r#"{"resources":[{"uri":"ui://a/b","name":"b","_meta":{"ui":{"prefersBorder":false}}}]}"#;
-    let scene =
-        Scene::open(legacy().method("resources/read", &[bad, DOCUMENT]).method("resources/list", &[listed]))
-            .await;
+    let scene = Scene::open(
+        legacy()
+            .method("resources/read", &[bad, &document("<p>hello</p>")])
+            .method("resources/list", &[listed]),
+    )
+    .await;
     let error = scene.stage.host.open_view(&scene.call).await.unwrap_err();
     assert!(error.what.contains("text/plain"), "{}", error.what);
     let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
@@ -192,7 +152,7 @@ async fn a_document_that_is_none_is_not_recorded_and_the_list_speaks_where_it_is
 async fn a_view_has_every_list_of_its_server_whole() {
     let scene = Scene::open(
         legacy()
-            .answering("resources/read ui://a/b", DOCUMENT)
+            .view("<p>hello</p>", None)
             .answering("resources/list", r#"{"resources":[{"uri":"x:1","name":"one"}]}"#)
             .method(
                 "resources/templates/list",
@@ -229,7 +189,7 @@ async fn a_view_is_told_when_a_list_of_its_server_changed() {
         "notifications/resources/list_changed",
         "notifications/prompts/list_changed",
     ];
-    let script = legacy().answering("resources/read ui://a/b", DOCUMENT);
+    let script = legacy().view("<p>hello</p>", None);
     let scene =
         Scene::open(script.tool("change", "{}", r#"{"content":[]}"#).telling("change", &CHANGES)).await;
     let view = scene.view().await;
@@ -259,7 +219,7 @@ async fn a_view_is_told_when_a_list_of_its_server_changed() {
 
 #[tokio::test]
 async fn what_a_view_gives_up_before_it_comes_is_not_begun() {
-    let scene = Scene::open(legacy().answering("resources/read ui://a/b", DOCUMENT)).await;
+    let scene = Scene::open(legacy().view("<p>hello</p>", None)).await;
     let view = scene.view().await;
     let (before, id) = (scene.on_the_wire("tools/call"), request_id() + 1_000_000);
     scene.stage.host.cancel_view_request(&view, id);
@@ -295,7 +255,7 @@ async fn a_call_without_an_output_for_the_view_ends_for_it_too() {
         let script = Script::new("2026-12-01")
             .answering("server/discover", DISCOVERED)
             .tool("show", &declaration, &result);
-        let scene = Scene::open(script.answering("resources/read ui://a/b", DOCUMENT)).await;
+        let scene = Scene::open(script.view("<p>hello</p>", None)).await;
         let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
         assert_eq!(launch.outcome, Some(expected));
         // The same from the View's own call.
@@ -309,8 +269,7 @@ async fn a_call_without_an_output_for_the_view_ends_for_it_too() {
 async fn handed(revision: Revision, declaration: &str, result: &str) -> [String; 2] {
     let script = Script::new(&revision.to_string()).tool("show", declaration, result);
     let discovered = DISCOVERED.replace("2026-12-01", &revision.to_string());
-    let script =
-        script.answering("server/discover", &discovered).answering("resources/read ui://a/b", DOCUMENT);
+    let script = script.answering("server/discover", &discovered).view("<p>hello</p>", None);
     let scene = Scene::open(script).await;
     let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
     let pushed = launch.result().unwrap().get().to_owned();
@@ -354,6 +313,81 @@ async fn h28_h29_each_revision_decides_what_a_view_is_handed() {
             for whole in handed(revision, &declaration, &result).await {
                 assert_eq!(whole, came, "{revision}");
             }
+        }
+    }
+}
+
+/// A refusal of the View's own server keeps its code, and says whose it is; what stands beside it does not cross. The host's own
+/// refusals carry no such mark.
+#[tokio::test]
+async fn the_code_of_a_servers_error_reaches_the_view_and_is_told_from_the_hosts() {
+    let script = legacy().refusing("broken", "{}", -32099, "no such region");
+    let scene = Scene::open(script.view("<p>hello</p>", None)).await;
+    let view = scene.view().await;
+    let mut told = Vec::new();
+    for (method, params) in [
+        ("tools/call", json!({"name": "broken"})),
+        ("resources/read", json!({"uri": "x:none"})),
+        ("tools/call", json!({"name": "none"})),
+        ("tools/none", json!({})),
+    ] {
+        match scene.ask(&view, method, &params).await {
+            ViewReply::Error(it) => told.push((it.code, it.data.map(|it| it.get().to_owned()), it.message)),
+            ViewReply::Result(result) => panic!("{method}: {result}"),
+        }
+    }
+    let server = Some(r#"{"from":"server"}"#.to_owned());
+    assert_eq!((told[0].0, &told[0].1), (-32099, &server));
+    assert!(told[0].2.contains("no such region"), "{}", told[0].2);
+    assert_eq!(&told[1].1, &server, "{told:?}");
+    assert_eq!((told[2].0, &told[2].1), (-32602, &None));
+    assert_eq!((told[3].0, &told[3].1), (-32601, &None));
+}
+
+/// The flat form of the link, of older servers, opens a View by itself; where both stand, the nested one counts.
+#[tokio::test]
+async fn x4_the_flat_link_opens_a_view_by_itself() {
+    for link in [
+        r#"{"_meta":{"ui/resourceUri":"ui://a/b"}}"#,
+        r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"},"ui/resourceUri":"ui://a/other"}}"#,
+    ] {
+        let script = Script::new("2025-11-25").tool("show", link, r#"{"content":[]}"#);
+        let scene = Scene::open(script.view("<p>flat</p>", None)).await;
+        let launch = scene.stage.host.open_view(&scene.call).await.unwrap();
+        let at = launch.origin.trim_start_matches("mcpview://").to_owned();
+        assert_eq!(scene.stage.host.view_document("GET", &at, "/").status, 200, "{link}");
+    }
+    // A link that leads to no View of a server opens none.
+    let script = Script::new("2025-11-25").tool(
+        "show",
+        r#"{"_meta":{"ui/resourceUri":"https://a.example/"}}"#,
+        r#"{"content":[]}"#,
+    );
+    let scene = Scene::open(script.view("<p>flat</p>", None)).await;
+    assert!(scene.stage.host.open_view(&scene.call).await.is_err());
+}
+
+/// Where no View can be shown, as in a terminal, the extension is neither advertised nor negotiated, and nothing is asked for Views.
+#[tokio::test]
+async fn x7_without_a_frame_for_views_none_is_advertised() {
+    for (consumers, expected) in [(Consumers::WINDOW, true), (Consumers::TERMINAL, false)] {
+        for revision in [Revision::V2025_11_25, Revision::NEWEST] {
+            let mut setting = Setting::sample::<&str>(CHILD, &[]);
+            setting.consumers = consumers;
+            setting.connection.newest = revision;
+            let stage = Stage::open(&setting).await;
+            let status = stage.ready(SERVER).await;
+            let lines = stage.host.wire_lines(Some(SERVER), 0, 10_000);
+            let sent: Vec<&str> = lines
+                .iter()
+                .filter(|it| it.channel == Channel::ToServer)
+                .map(|it| it.text.as_str())
+                .collect();
+            let named = sent.iter().any(|it| it.contains("io.modelcontextprotocol/ui"));
+            assert!(!sent.is_empty());
+            assert_eq!(named, expected, "{revision}: {sent:?}");
+            let lists = |name: &str| status.tools.iter().any(|it| it.tool.name == name);
+            assert_eq!((lists("show_dashboard"), lists("refresh_dashboard")), (true, expected), "{revision}");
         }
     }
 }

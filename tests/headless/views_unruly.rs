@@ -1,54 +1,24 @@
 //! Views that do not behave: they ask without end, call without end, weigh too much, or take their page with them. Each is bounded, and
 //! the conversation stays as it was.
 
-use serde_json::{Value, json};
-use usher_engine::{Mode, Origin, ledger::LedgerEntry};
+use serde_json::json;
+use usher_engine::{Origin, ledger::LedgerEntry};
 use usher_host::conversation::{ApprovalChoice, CallState, HostEvent, Notice, Opened, PageLoss, ViewReply};
-use usher_tests::{
-    scripted_model::ScriptedModel,
-    scripted_server::Script,
-    stage::{SERVER, Setting, Stage, model_that_calls, request_id, the_call, within},
-};
+use usher_tests::stage::{SERVER, Setting, Stage, request_id, within};
 
-use super::CHILD;
+use super::scene::{Scene, legacy};
 
-const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
-const DOCUMENT: &str =
-    r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html;profile=mcp-app","text":"<p>hello</p>"}]}"#;
-
-/// A conversation in which the model called the tool `show`, which has a View.
-struct Scene {
-    stage: Stage,
-    conversation: String,
-    call: String,
-    _model: ScriptedModel,
-    _folder: tempfile::TempDir,
+/// The scene with a tool that a View polls.
+async fn polled() -> Scene {
+    Scene::open(
+        legacy()
+            .tool("poll", "{}", r#"{"content":[{"type":"text","text":"tick"}]}"#)
+            .view("<p>hello</p>", None),
+    )
+    .await
 }
 
 impl Scene {
-    async fn open() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let script = Script::new("2025-11-25")
-            .tool("show", LINK, r#"{"content":[],"structuredContent":{"n":1}}"#)
-            .tool("poll", "{}", r#"{"content":[{"type":"text","text":"tick"}]}"#)
-            .answering("resources/read ui://a/b", DOCUMENT);
-        let stage = Stage::open(&Setting::with(vec![script.cast(SERVER, CHILD, folder.path())])).await;
-        stage.ready(SERVER).await;
-        let model = model_that_calls("show", json!({})).await;
-        let conversation = stage.conversation(Mode::App, &model).await;
-        let call = the_call(&stage.turn(&conversation, "Show it.").await).id.clone();
-        Self { stage, conversation, call, _model: model, _folder: folder }
-    }
-
-    async fn view(&self) -> String {
-        self.stage.host.open_view(&self.call).await.unwrap().view_id
-    }
-
-    async fn ask(&self, view: &str, method: &str, params: &Value) -> ViewReply {
-        let host = &self.stage.host;
-        within(host.view_request(view, request_id(), method, &params.to_string())).await.unwrap()
-    }
-
     async fn poll(&self, view: &str) -> ViewReply {
         self.ask(view, "tools/call", &json!({"name": "poll"})).await
     }
@@ -81,7 +51,7 @@ fn error(reply: &ViewReply) -> &str {
 
 #[tokio::test]
 async fn a_view_has_one_question_before_the_user_and_none_after_a_refusal() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let host = &scene.stage.host;
     host.revoke_approval(SERVER, None).await.unwrap();
     let view = scene.view().await;
@@ -123,7 +93,7 @@ async fn a_view_has_one_question_before_the_user_and_none_after_a_refusal() {
 
 #[tokio::test]
 async fn a_call_that_a_view_takes_back_from_before_the_user_counts_as_refused() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let host = &scene.stage.host;
     host.revoke_approval(SERVER, None).await.unwrap();
     let (view, id) = (scene.view().await, request_id());
@@ -148,7 +118,7 @@ async fn a_call_that_a_view_takes_back_from_before_the_user_counts_as_refused() 
 
 #[tokio::test]
 async fn those_who_wait_in_line_go_on_when_the_user_allows_the_tool() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let host = &scene.stage.host;
     host.revoke_approval(SERVER, None).await.unwrap();
     let view = scene.view().await;
@@ -163,7 +133,7 @@ async fn those_who_wait_in_line_go_on_when_the_user_allows_the_tool() {
 
 #[tokio::test]
 async fn old_calls_of_views_become_one_line_in_memory_on_disk_and_in_the_window() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let mut views = Vec::new();
     for _ in 0..9 {
         views.push(scene.view().await);
@@ -223,7 +193,7 @@ async fn old_calls_of_views_become_one_line_in_memory_on_disk_and_in_the_window(
 
 #[tokio::test]
 async fn what_weighs_too_much_at_once_is_refused_before_it_is_read() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let view = scene.view().await;
     let heavy = json!({"content": [], "structuredContent": {"x": "y".repeat(3 << 20)}});
     let mut refused = 0;
@@ -238,7 +208,7 @@ async fn what_weighs_too_much_at_once_is_refused_before_it_is_read() {
 
 #[tokio::test]
 async fn views_that_end_with_their_page_wait_for_the_user_and_are_named() {
-    let scene = Scene::open().await;
+    let scene = polled().await;
     let host = &scene.stage.host;
     let notices = || -> Vec<Notice> {
         let all = scene.stage.events().into_iter();

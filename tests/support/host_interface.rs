@@ -98,6 +98,14 @@ impl<'a> HostInterface<'a> {
         self.call("callTool", json!([name, arguments])).await
     }
 
+    /// The tools that Views offer themselves: members with `view`, `name`, `description` and `inputSchema`.
+    ///
+    /// # Errors
+    /// When the session is gone.
+    pub async fn app_tools(&self) -> anyhow::Result<Value> {
+        self.call("getAppTools", json!([])).await
+    }
+
     async fn call(&self, method: &str, given: Value) -> anyhow::Result<Value> {
         let mut answer = self.window.client().execute_async(CALL, vec![json!(method), given]).await?;
         match answer.get("error").and_then(Value::as_str) {

@@ -17,6 +17,7 @@ pub mod disk;
 pub mod host_interface;
 pub mod http;
 pub mod invariants;
+pub mod lookups;
 pub mod peers;
 pub mod scripted_model;
 pub mod scripted_server;

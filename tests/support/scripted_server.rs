@@ -14,6 +14,23 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::stage::Cast;
 
+/// What a tool declares that has the View of [`Script::view`].
+pub const LINK: &str = r#"{"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
+
+/// The answer to `resources/read` that brings the page of [`LINK`].
+pub fn document(html: &str) -> String {
+    document_with(html, None)
+}
+
+/// As [`document`], with what stands in `_meta.ui`.
+pub fn document_with(html: &str, ui: Option<&Value>) -> String {
+    let mut page = json!({"uri": "ui://a/b", "mimeType": "text/html;profile=mcp-app", "text": html});
+    if let Some(ui) = ui {
+        page["_meta"] = json!({"ui": ui});
+    }
+    json!({"contents": [page]}).to_string()
+}
+
 /// What the server says.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Script {
@@ -107,6 +124,12 @@ impl Script {
     pub fn answering(mut self, request: &str, result: &str) -> Self {
         self.answers.insert(request.to_owned(), RawValue::from_string(one_line(result)).unwrap());
         self
+    }
+
+    /// Adds the page of the tools that declare [`LINK`], with what stands in its `_meta.ui`.
+    #[must_use]
+    pub fn view(self, html: &str, ui: Option<&Value>) -> Self {
+        self.answering("resources/read ui://a/b", &document_with(html, ui))
     }
 
     /// Never answers a method, or one that names something: `resources/read a:b`.

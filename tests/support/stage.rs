@@ -18,7 +18,7 @@ use usher_host::{
     connection::{ConnectionOptions, PathSource},
     conversation::{
         Asked, CallRecord, Host, HostEvent, HostOptions, ItemBody, NewModel, Opened, QuestionAnswer,
-        QuestionRecord, ScriptLine, ServerStatus, Shown, StoredSpec, Surroundings, TurnState,
+        QuestionRecord, ScriptLine, ServerStatus, Shown, StoredSpec, Surroundings, TurnState, ViewReply,
     },
     model::{Patience, ToolChoice},
     store::{Approval, ServerRow, Store, StoreOptions},
@@ -276,6 +276,16 @@ impl Stage {
         id
     }
 
+    /// Asks the host as a View does.
+    pub async fn ask(&self, view: &str, method: &str, params: &serde_json::Value) -> ViewReply {
+        within(self.host.view_request(view, request_id(), method, &params.to_string())).await.unwrap()
+    }
+
+    /// How many messages of this title the wire of the server has.
+    pub fn on_the_wire(&self, title: &str) -> usize {
+        self.host.wire_lines(Some(SERVER), 0, 10_000).iter().filter(|it| it.title == title).count()
+    }
+
     /// Everything that the host told so far.
     pub fn events(&self) -> Vec<HostEvent> {
         self.told.borrow().clone()
@@ -344,7 +354,9 @@ impl Stage {
             }
         }
         for event in self.events() {
-            if let HostEvent::ViewMessage { params, .. } = event {
+            if let HostEvent::ViewMessage { params, .. } | HostEvent::ViewCall { params: Some(params), .. } =
+                event
+            {
                 crossed.push_str(&params);
             }
         }

@@ -83,7 +83,11 @@ impl Window {
         Self::open_program(&test_build()?, options).await
     }
 
-    async fn open_program(binary: &Path, options: Options) -> anyhow::Result<Self> {
+    /// Opens a program that stands for the built application, such as one that starts it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_program(binary: &Path, options: Options) -> anyhow::Result<Self> {
         let temporary = match options.data_dir {
             None => Some(TempDir::new()?),
             Some(_) => None,

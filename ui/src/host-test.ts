@@ -8,6 +8,8 @@
 import type { ItemKind } from "./bindings/ItemKind";
 import type { Settings } from "./bindings/Settings";
 import type { ToolCallView } from "./bindings/ToolCallView";
+import { MODES, type Mode } from "./components/view/display.svelte";
+import { offerings } from "./components/view/offerings.svelte";
 import type { Store } from "./state/store.svelte";
 
 /** A message as the transcript shows it. `role` is whose words they are; `view` marks what a View said or keeps. */
@@ -28,12 +30,22 @@ export interface ContextChange {
   locale?: string;
   timeZone?: string;
   containerDimensions?: { width: number };
+  displayMode?: Mode;
 }
 
 /** How a call ended, and what the user is shown of it. */
 export interface CallOutcome {
   state: ToolCallView["state"]["kind"];
   shown: readonly string[];
+}
+
+/** A tool that a View offers itself, as Usher took it. */
+export interface AppTool {
+  /** The call whose View offers it, for people. */
+  view: string;
+  name: string;
+  description: string | null;
+  inputSchema: unknown;
 }
 
 /** The interface that a runner drives; each method is described in docs/host-interface.md. */
@@ -46,6 +58,7 @@ export interface HostTest {
   confirmAction(yes?: boolean): Promise<string>;
   sendMessage(text: string): Promise<void>;
   callTool(name: string, args?: Record<string, unknown>): Promise<CallOutcome>;
+  getAppTools(): Promise<readonly AppTool[]>;
 }
 
 declare global {
@@ -66,7 +79,7 @@ const SHOWN_BYTES = 1_048_576;
 const YES = ["view-consent-once", "view-consent-view", "link-open", "question-send", "question-open", "sample-allow", "sample-send", "approval-once"];
 const NO = ["view-consent-refuse", "link-cancel", "question-decline", "sample-refuse", "sample-keep", "approval-refuse"];
 const STOP = "section.view button[aria-label='Stop the View']";
-const KEYS: readonly string[] = ["theme", "locale", "timeZone", "containerDimensions"] satisfies readonly (keyof ContextChange)[];
+const KEYS: readonly string[] = ["theme", "locale", "timeZone", "containerDimensions", "displayMode"] satisfies readonly (keyof ContextChange)[];
 
 /** Puts the interface into the window's reach. */
 export function installHostTest(page: Window, store: Store): void {
@@ -131,11 +144,11 @@ class Driven implements HostTest {
     return { messages: sent.messages ?? [], tools: sent.tools ?? [] };
   }
 
-  /** Changes the theme, the locale, the time zone or the width around the Views. */
+  /** Changes the theme, the locale, the time zone or the width around the Views, or where the newest View is shown. */
   async changeHostContext(change: ContextChange): Promise<void> {
     const unknown = Object.keys(change).filter((key) => !KEYS.includes(key));
     if (unknown.length > 0) throw new Error(`Usher cannot be told to change ${unknown.join(", ")}; it can change ${KEYS.join(", ")}.`);
-    const { theme, locale, timeZone, containerDimensions } = change;
+    const { theme, locale, timeZone, containerDimensions, displayMode } = change;
     if (locale !== undefined) this.#replace(navigator, "language", { get: () => locale });
     if (timeZone !== undefined) {
       const formats = Object.getPrototypeOf(Intl.DateTimeFormat()) as Intl.DateTimeFormat;
@@ -151,6 +164,7 @@ class Driven implements HostTest {
       await this.#save({ ...settings, theme });
     }
     if (containerDimensions !== undefined) this.#widen(containerDimensions.width);
+    if (displayMode !== undefined) await this.#showIn(displayMode);
     // The system tells a window so when its language changes, and a clock is looked at when the window is come back to.
     if (locale !== undefined) window.dispatchEvent(new Event("languagechange"));
     if (timeZone !== undefined) window.dispatchEvent(new Event("focus"));
@@ -193,6 +207,15 @@ class Driven implements HostTest {
     );
     const texts = call.shown.map((it) => this.store.rpc("payload_text", { handle: it.handle, limit: SHOWN_BYTES }));
     return { state: call.state.kind, shown: (await Promise.all(texts)).map((it) => it.text) };
+  }
+
+  /** The tools that the Views of the open conversation offer themselves. The model may call them from its next request on. */
+  getAppTools(): Promise<readonly AppTool[]> {
+    const here = [...offerings.values()].filter((it) => it.conversationId === this.store.conversationId).sort((a, b) => a.number - b.number);
+    const tools = here.flatMap((view) =>
+      view.own.tools.map((it): AppTool => ({ view: view.label, name: it.name, description: it.description, inputSchema: JSON.parse(it.input_schema_json) as unknown })),
+    );
+    return Promise.resolve(tools);
   }
 
   async #save(settings: Settings): Promise<void> {
@@ -260,6 +283,19 @@ class Driven implements HostTest {
       if (own === undefined) Reflect.deleteProperty(of, name);
       else Object.defineProperty(of, name, own);
     });
+  }
+
+  /** Shows the newest View in a mode by the buttons of its bar, as a person does. */
+  async #showIn(wanted: Mode): Promise<void> {
+    if (!MODES.includes(wanted)) throw new Error(`${wanted} is none of the display modes ${MODES.join(", ")}.`);
+    const section = [...document.querySelectorAll<HTMLElement>("section.view")].findLast((it) => it.querySelector("[data-testid=view-frame]") !== null);
+    if (section === undefined) throw new Error("No View is shown whose display mode could change.");
+    const now = section.dataset["mode"];
+    if (now === wanted) return;
+    const button = section.querySelector<HTMLButtonElement>(`[data-testid="view-${wanted === "inline" ? now : wanted}"]`);
+    if (button === null) throw new Error(`The View is not to be shown in the mode ${wanted}: it does not declare it.`);
+    button.click();
+    await until(`the View is shown in the mode ${wanted}`, () => section.dataset["mode"] === wanted);
   }
 
   /** Gives the newest View a width in pixels, as a narrower window does. */

@@ -4,23 +4,23 @@ use std::path::PathBuf;
 
 use usher_engine::routing::LegacyPolicy;
 use usher_host::{
-    conversation::{self as host, NewModel, SaveFormat, ViewReply},
+    conversation::{self as host, NewModel, SaveFormat},
     model::ToolChoice,
     payload::Sort,
 };
 use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher, access, asked, bench, server_form,
+    ApiError, Commands, Usher, access, asked, bench, own_tools, server_form,
     types::{
         ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan,
         CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary,
         ConversationView, CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView,
         ImportChoice, ImportReview, JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint,
-        ModeName, ModelView, PastedView, PayloadText, PromptListView, ProviderTest, QuestionAction,
-        RefusedTarget, ResourceListView, SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest,
-        ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer, ViewAnswers, ViewLaunch,
-        WireLine, WishView,
+        ModeName, ModelView, OwnToolsView, PastedView, PayloadText, PromptListView, ProviderTest,
+        QuestionAction, RefusedTarget, ResourceListView, SavedFile, SearchHitView, SelectionPreview,
+        ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow, UiEvent, ViewAnswer,
+        ViewAnswers, ViewLaunch, WireLine, WishView,
     },
     view,
 };
@@ -149,15 +149,7 @@ impl Commands for Usher {
     }
 
     async fn answer_approval(&self, call_id: String, choice: ApprovalChoice) -> Result<(), ApiError> {
-        let choice = match choice {
-            ApprovalChoice::Once => host::ApprovalChoice::Once,
-            ApprovalChoice::Conversation => host::ApprovalChoice::Conversation,
-            ApprovalChoice::Tool => host::ApprovalChoice::Tool,
-            ApprovalChoice::Server => host::ApprovalChoice::Server,
-            ApprovalChoice::Refuse => host::ApprovalChoice::Refuse,
-            ApprovalChoice::Never => host::ApprovalChoice::Never,
-        };
-        Ok(self.host.answer_approval(&call_id, choice)?)
+        Ok(self.host.answer_approval(&call_id, asked::choice(choice))?)
     }
 
     async fn answer_question(
@@ -599,13 +591,25 @@ impl Commands for Usher {
         method: String,
         params_json: String,
     ) -> Result<ViewAnswer, ApiError> {
-        Ok(match self.host.view_request(&view_id, request_id, &method, &params_json).await? {
-            ViewReply::Result(json) => ViewAnswer::Result { json: json.get().to_owned() },
-            ViewReply::Error(error) => ViewAnswer::Error {
-                code: i32::try_from(error.code).unwrap_or(-32603),
-                message: error.message,
-            },
-        })
+        let reply = self.host.view_request(&view_id, request_id, &method, &params_json).await?;
+        Ok(own_tools::answer(reply))
+    }
+
+    async fn set_view_tools(&self, view_id: String, tools_json: String) -> Result<OwnToolsView, ApiError> {
+        Ok(own_tools::taken(&self.host.set_view_tools(&view_id, tools_json).await?))
+    }
+
+    async fn answer_view_call(&self, view_id: String, call: u32, answer: ViewAnswer) -> Result<(), ApiError> {
+        Ok(self.host.answer_view_call(&view_id, call, own_tools::reply(answer)?)?)
+    }
+
+    async fn call_bench_tool(
+        &self,
+        view_id: String,
+        tool: String,
+        arguments_json: String,
+    ) -> Result<ViewAnswer, ApiError> {
+        Ok(own_tools::answer(self.host.call_bench_tool(&view_id, &tool, &arguments_json).await?))
     }
 
     async fn cancel_view_request(&self, view_id: String, request_id: u32) -> Result<(), ApiError> {

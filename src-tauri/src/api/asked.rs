@@ -123,3 +123,14 @@ pub(super) fn trust_of(it: view::ServerTrustView) -> host::ServerTrust {
     };
     host::ServerTrust { asks_model: it.asks_model, roots: it.roots, log_level: it.log_level.map(level) }
 }
+
+pub(super) fn choice(it: view::ApprovalChoice) -> host::ApprovalChoice {
+    match it {
+        view::ApprovalChoice::Once => host::ApprovalChoice::Once,
+        view::ApprovalChoice::Conversation => host::ApprovalChoice::Conversation,
+        view::ApprovalChoice::Tool => host::ApprovalChoice::Tool,
+        view::ApprovalChoice::Server => host::ApprovalChoice::Server,
+        view::ApprovalChoice::Refuse => host::ApprovalChoice::Refuse,
+        view::ApprovalChoice::Never => host::ApprovalChoice::Never,
+    }
+}

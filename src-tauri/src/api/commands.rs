@@ -8,10 +8,10 @@ use super::types::{
     ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan, CheckReport,
     CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary, ConversationView,
     CustomChoice, EvidenceView, ExchangeBody, ExportedServers, FetchedView, ImportChoice, ImportReview,
-    JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, PastedView,
-    PayloadText, PromptListView, ProviderTest, QuestionAction, RefusedTarget, ResourceListView, SavedFile,
-    SearchHitView, SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy, TableWindow,
-    ViewAnswer, ViewAnswers, ViewLaunch, WireLine, WishView,
+    JsonChildren, KnownConfiguration, LegacyPolicyView, LocalEndpoint, ModeName, ModelView, OwnToolsView,
+    PastedView, PayloadText, PromptListView, ProviderTest, QuestionAction, RefusedTarget, ResourceListView,
+    SavedFile, SearchHitView, SelectionPreview, ServerForm, ServerTest, ServerTrustView, Settings, SortBy,
+    TableWindow, ViewAnswer, ViewAnswers, ViewLaunch, WireLine, WishView,
 };
 
 /// Declares the commands. Each line gives the command's name, its parameters and its answer.
@@ -222,6 +222,10 @@ commands! {
     view_request { view_id: String, request_id: u32, method: String, params_json: String } -> ViewAnswer;
     /// The View does not wait for the answer any more.
     cancel_view_request { view_id: String, request_id: u32 } -> ();
+    /// A View says which tools it offers itself. Answers what of them is taken.
+    set_view_tools { view_id: String, tools_json: String } -> OwnToolsView;
+    /// A View answers a call of such a tool.
+    answer_view_call { view_id: String, call: u32, answer: ViewAnswer } -> ();
     /// A View is gone.
     close_view { view_id: String } -> ();
     /// What was answered for the Views of a server.
@@ -243,6 +247,8 @@ commands! {
     change_bench { view_id: String, form: BenchForm } -> ();
     /// Tells a View on the bench how its call ended.
     end_bench_call { view_id: String, form: BenchForm } -> ();
+    /// Calls a tool that a View on the bench offers itself, as its author wants it.
+    call_bench_tool { view_id: String, tool: String, arguments_json: String } -> ViewAnswer;
     /// Judges what is on the bench by what the tool declares.
     judge_bench { server_id: String, form: BenchForm } -> BenchVerdictView;
     /// Whether the server gives another document now.

@@ -23,7 +23,7 @@ mod setting;
 pub use access::{
     RefusedTarget, RejectedView, ViewAnswers, WishKindName, WishStateName, WishStateView, WishView,
 };
-pub use app_view::{ViewAnswer, ViewLaunch, ViewSlot};
+pub use app_view::{OwnToolView, OwnToolsView, ViewAnswer, ViewLaunch, ViewSlot};
 pub use bench::{
     BenchAnswer, BenchContext, BenchFailing, BenchFault, BenchForm, BenchJudgement, BenchNews, BenchOutcome,
     BenchStart, BenchTool, BenchVariant, BenchVerdictView,

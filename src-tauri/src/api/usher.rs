@@ -47,6 +47,8 @@ pub struct UsherOptions {
     pub starts_servers: bool,
     /// Where secrets are kept.
     pub secrets: SecretPlace,
+    /// Whether the folder is gone when this ends. Then secrets are in it too, and nothing waits for the disk.
+    pub passing: bool,
 }
 
 impl UsherOptions {
@@ -75,7 +77,10 @@ impl UsherOptions {
                 },
                 ..ConnectionOptions::default()
             },
-            store: StoreOptions { secrets: self.secrets.clone(), ..StoreOptions::default() },
+            store: match self.passing {
+                true => StoreOptions { lasting: false, ..StoreOptions::default() },
+                false => StoreOptions { secrets: self.secrets.clone(), ..StoreOptions::default() },
+            },
             surroundings: self.surroundings(),
             patience: usher_host::model::Patience::default(),
             clock: Arc::new(now_ms),
@@ -295,6 +300,15 @@ async fn event_view(host: &Host, event: HostEvent) -> UiEvent {
                 view_id,
                 message_json: format!(r#"{{"method":{method},"params":{params}}}"#),
             }
+        }
+        HostEvent::ViewCall { view_id, call, params } => {
+            let message_json = match params {
+                Some(params) => format!(r#"{{"id":{call},"method":"tools/call","params":{params}}}"#),
+                None => {
+                    format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{call}}}}}"#)
+                }
+            };
+            UiEvent::ViewMessage { view_id, message_json }
         }
         HostEvent::ViewEnded { view_id, why } => UiEvent::ViewEnded { view_id, why },
         HostEvent::ViewAccess { view_id, wishes, starts_again } => {

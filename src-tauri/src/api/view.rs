@@ -314,6 +314,7 @@ async fn tool_call(host: &Host, call: CallRecord) -> view::ToolCallView {
         server_id: call.server_id,
         server_name: call.server_name,
         tool: call.tool,
+        of_view: call.of_view,
         title: call.title,
         arguments_json: call.arguments.get().to_owned(),
     }

@@ -167,6 +167,7 @@ async fn call(
         if judge(&end.record) != Exit::Fine {
             break;
         }
+        drop(end);
         // The first call pays for what the later ones find ready: threads, compiled schemas, files.
         if let Some(stopwatch) = &mut stopwatch {
             let sent = Instant::now();

@@ -253,7 +253,8 @@ async fn told(host: &Host, call: &CallRecord, exchange: Option<&str>) -> Option<
             let read = read_by_model(host, call, exchange?).await?;
             (format!("received what its script returned and printed, {}", size(read.len())), Some(read))
         }
-        Told::Nothing | Told::Outputs => return None,
+        // What a View answered is a delivery of its own.
+        Told::Nothing | Told::Outputs | Told::ViewAnswer { .. } => return None,
         Told::State
         | Told::BadArguments(_)
         | Told::UnreadableArguments { .. }
@@ -298,7 +299,9 @@ async fn lines(host: &Host, call: &CallRecord, delivery: &DeliveryRecord) -> Vec
     let is_content = match &delivery.source {
         Source::Output(selector) => selector.format == Format::Content,
         Source::LegacyContent => true,
-        Source::LegacyStructured | Source::LegacyResult | Source::ExtensionMeta(_) => false,
+        Source::LegacyStructured | Source::LegacyResult | Source::ExtensionMeta(_) | Source::ViewAnswer => {
+            false
+        }
     };
     if is_content {
         return match host.blocks(&delivery.handle).await {

@@ -10,7 +10,6 @@ use usher_host::conversation::{
     ApprovalChoice, Asked, CallRecord, CallState, Host, HostError, HostEvent, QuestionAnswer, QuestionRecord,
     ServerPhase, ServerStatus,
 };
-use usher_host::store::SecretPlace;
 
 use super::{
     asking,
@@ -169,8 +168,6 @@ impl Session {
                 (Some(made.path().to_owned()), Some(made))
             }
         };
-        // What is gone with the command need not go into the keyring.
-        let secrets = if folder.is_some() { SecretPlace::File } else { crate::keyring::place() };
         let options = UsherOptions {
             data_dir,
             consumers,
@@ -178,7 +175,8 @@ impl Session {
             by_command: true,
             can_ask: can_ask(),
             starts_servers,
-            secrets,
+            secrets: crate::keyring::place(),
+            passing: folder.is_some(),
         };
         let (host, events) = Host::open(options.host_options())
             .await

@@ -147,9 +147,7 @@ async fn prepare(
     };
     let data = folder.as_ref().map(|it| it.path().to_owned()).or_else(|| global.data.clone());
     let mut options = super::window_options(data, folder.is_none());
-    if folder.is_some() {
-        options.secrets = usher_host::store::SecretPlace::File;
-    }
+    options.passing = folder.is_some();
     let usher = Usher::open(options).await.map_err(|error| unreachable(error.to_string()))?;
     let host = usher.host();
     let server_id = match &plan.server {

@@ -78,8 +78,10 @@ pub(super) fn open<H: WindowHost>(
                 false => PermissionResponse::Deny,
             }
         })
-        .initialization_script_for_all_frames(VIEW_SCRIPT)
-        .build()?;
+        .initialization_script_for_all_frames(VIEW_SCRIPT);
+    #[cfg(windows)]
+    let window = window.additional_browser_args(&browser_args(proxy));
+    let window = window.build()?;
     #[cfg(target_os = "linux")]
     super::watch::begin(&window, host)?;
     window.on_window_event({
@@ -94,6 +96,23 @@ pub(super) fn open<H: WindowHost>(
         }
     });
     Ok(())
+}
+
+/// The arguments of WebView2's browser. They take the place of those that wry gives by itself, so the first three are wry's own.
+///
+/// Chromium goes past a proxy to addresses of the computer itself and of its link unless `<-loopback>` says otherwise; WebRTC may not
+/// send a packet that no proxy carries; and names are not looked up before they are needed.
+#[cfg(any(windows, test))]
+fn browser_args(proxy: SocketAddr) -> String {
+    [
+        "--disable-features=msWebOOUI,msPdfOOUI,msSmartScreenProtection",
+        "--autoplay-policy=no-user-gesture-required",
+        &format!("--proxy-server=http://{proxy}"),
+        "--proxy-bypass-list=<-loopback>",
+        "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--dns-prefetch-disable",
+    ]
+    .join(" ")
 }
 
 /// Whether a live View was granted what the web view asks for. For whom it asks is not said: a frame that was not granted a feature cannot
@@ -186,6 +205,18 @@ fn is_open_view<H: WindowHost>(url: &Url, host: &H) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_browser_of_windows_passes_the_proxy_to_no_address() {
+        let args = browser_args(SocketAddr::from(([127, 0, 0, 1], 4321)));
+        for one in [
+            "--proxy-server=http://127.0.0.1:4321",
+            "--proxy-bypass-list=<-loopback>",
+            "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        ] {
+            assert!(args.split(' ').any(|it| it == one), "{one}: {args}");
+        }
+    }
 
     #[test]
     fn a_feature_is_there_that_a_view_was_granted() {

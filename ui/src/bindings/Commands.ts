@@ -26,6 +26,7 @@ import type { LegacyPolicyView } from "./LegacyPolicyView";
 import type { LocalEndpoint } from "./LocalEndpoint";
 import type { ModeName } from "./ModeName";
 import type { ModelView } from "./ModelView";
+import type { OwnToolsView } from "./OwnToolsView";
 import type { PastedView } from "./PastedView";
 import type { PayloadText } from "./PayloadText";
 import type { PromptListView } from "./PromptListView";
@@ -124,6 +125,8 @@ export interface Commands {
   open_view: { payload: { call_id: string; }; answer: ViewLaunch };
   view_request: { payload: { view_id: string; request_id: number; method: string; params_json: string; }; answer: ViewAnswer };
   cancel_view_request: { payload: { view_id: string; request_id: number; }; answer: null };
+  set_view_tools: { payload: { view_id: string; tools_json: string; }; answer: OwnToolsView };
+  answer_view_call: { payload: { view_id: string; call: number; answer: ViewAnswer; }; answer: null };
   close_view: { payload: { view_id: string; }; answer: null };
   view_answers: { payload: { server_id: string; }; answer: ViewAnswers };
   set_view_access: { payload: { server_id: string; wishes: Array<WishView>; allowed: boolean; }; answer: null };
@@ -134,6 +137,7 @@ export interface Commands {
   open_bench: { payload: { conversation_id: string; server_id: string; form: BenchForm; }; answer: ViewLaunch };
   change_bench: { payload: { view_id: string; form: BenchForm; }; answer: null };
   end_bench_call: { payload: { view_id: string; form: BenchForm; }; answer: null };
+  call_bench_tool: { payload: { view_id: string; tool: string; arguments_json: string; }; answer: ViewAnswer };
   judge_bench: { payload: { server_id: string; form: BenchForm; }; answer: BenchVerdictView };
   bench_news: { payload: { view_id: string; }; answer: BenchNews };
   watch_for_bench: { payload: { server_id: string; paths: Array<string>; }; answer: null };

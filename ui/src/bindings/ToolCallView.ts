@@ -16,7 +16,11 @@ export type ToolCallView = { call_id: string,
 /**
  * Its number in the conversation, from 1.
  */
-number: number, server_id: string, server_name: string, tool: string, title: string | null, arguments_json: string, origin: CallOrigin, state: CallState, mode: ModeName, 
+number: number, server_id: string, server_name: string, tool: string, 
+/**
+ * The call whose View is asked, if the tool is one that a View offers itself.
+ */
+of_view: string | null, title: string | null, arguments_json: string, origin: CallOrigin, state: CallState, mode: ModeName, 
 /**
  * The revision that the call was made under.
  */

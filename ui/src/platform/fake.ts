@@ -370,8 +370,11 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
     open_view: ({ call_id }) => {
       throw refusal(`The View of ${call_id} cannot run in the demonstration.`, "Open it in the desktop application.");
     },
-    view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views." }),
+    view_request: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views.", from_server: false }),
     cancel_view_request: () => null,
+    set_view_tools: () => ({ tools: [], left_out: [] }),
+    answer_view_call: () => null,
+    call_bench_tool: () => ({ kind: "error", code: -32601, message: "The demonstration has no Views.", from_server: false }),
     close_view: () => null,
     look_at_conversation: () => null,
     view_answers: ({ server_id }) => answers.get(server_id) ?? { allowed: [], refused: [] },

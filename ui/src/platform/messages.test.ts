@@ -48,6 +48,22 @@ describe("messages to the window", () => {
     expect(page.post(null)).toBe(false);
   });
 
+  it("are told with the frame of the window in which they were said, however deep", () => {
+    const page = new Page();
+    const guard = new MessageGuard(page);
+    const heard: unknown[] = [];
+    guard.addEventListener("message", (_, within) => heard.push(within));
+    const frame = { parent: page };
+    const document = { parent: frame };
+    let deep: object = document;
+    for (let index = 0; index < 40; index += 1) deep = { parent: deep };
+    const other: { parent?: unknown } = {};
+    other.parent = other;
+    // A frame that is gone has no parent, and one around it may be gone with it; a page of its own is its own parent.
+    for (const source of [frame, document, deep, { parent: null }, { parent: { parent: null } }, other, null]) page.post(source);
+    expect(heard).toEqual([frame, frame, frame, null, null, null, null]);
+  });
+
   it("are not heard by who stopped listening", () => {
     const page = new Page();
     const guard = new MessageGuard(page);

@@ -186,6 +186,15 @@ pub enum LedgerEntry {
         /// The size of what they brought, in bytes.
         bytes: u64,
     },
+    /// The model called a tool that a View offers itself (X5).
+    ViewAsked {
+        /// Which View, for people.
+        view: String,
+        /// The tool.
+        tool: String,
+        /// The size of the arguments in bytes.
+        bytes: u64,
+    },
     /// What the model wrote for a server went to it, with the user's consent.
     ServerAnswered {
         /// The server's name.
@@ -347,6 +356,11 @@ impl LedgerEntry {
                     ..plain(Kind::Note, format!("{tool} was called {calls} times by Views before{failed}"))
                 }
             }
+            Self::ViewAsked { view, tool, bytes } => Line {
+                detail: size(*bytes),
+                audience: Some(Audience::ui()),
+                ..plain(Kind::Asked, format!("the {view} is called for its own tool {tool}"))
+            },
             Self::ServerAnswered { server, bytes } => Line {
                 detail: size(*bytes),
                 ..plain(Kind::Door, format!("what the model wrote for {server} went to it, allowed by you"))
@@ -418,6 +432,7 @@ fn audience_of(source: &Source) -> Option<Audience> {
         Source::Output(selector) => Some(selector.audience.clone()),
         Source::ExtensionMeta(id) => Some(Audience::Extension(id.clone())),
         Source::LegacyContent | Source::LegacyStructured | Source::LegacyResult => None,
+        Source::ViewAnswer => Some(Audience::ui()),
     }
 }
 

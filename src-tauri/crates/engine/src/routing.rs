@@ -55,6 +55,8 @@ pub enum Source {
     LegacyStructured,
     /// The whole result of an earlier revision.
     LegacyResult,
+    /// What a View answers to a call of a tool that it offers itself: its own words, and no output of its server (X5).
+    ViewAnswer,
 }
 
 /// Why a consumer may have a part.
@@ -327,6 +329,7 @@ impl Source {
             Self::LegacyContent => "content".to_owned(),
             Self::LegacyStructured => "structuredContent".to_owned(),
             Self::LegacyResult => "the whole result".to_owned(),
+            Self::ViewAnswer => "what the View answered".to_owned(),
         }
     }
 
@@ -334,9 +337,11 @@ impl Source {
     pub fn selector(&self) -> Option<&Selector> {
         match self {
             Self::Output(selector) => Some(selector),
-            Self::ExtensionMeta(_) | Self::LegacyContent | Self::LegacyStructured | Self::LegacyResult => {
-                None
-            }
+            Self::ExtensionMeta(_)
+            | Self::LegacyContent
+            | Self::LegacyStructured
+            | Self::LegacyResult
+            | Self::ViewAnswer => None,
         }
     }
 }

@@ -27,6 +27,7 @@ mod surroundings;
 mod template;
 mod trust;
 mod turn;
+mod view_tools;
 mod views;
 
 pub use approval::{ApprovalChoice, ApprovalRule};
@@ -34,7 +35,7 @@ pub use bench::{
     Answerer, BenchVerdict, Ending, FIXTURE_VERSION, Failing, Fault, Fixture, News, Policy, Surround,
     output_schema,
 };
-pub use call::{CallEnd, CallOrder};
+pub use call::{CallEnd, CallOrder, Heard};
 pub use event::{
     ExchangeRecord, FailureKind, HostEvent, LedgerRecord, Measure, Notice, NoticeLevel, ScriptLine, Share,
     SourceKind, SpanRecord, Summary, TurnFailure, TurnState,
@@ -396,8 +397,10 @@ impl Host {
         self.store().secrets().kept()
     }
 
+    /// How servers are spoken to. Without a frame for Views they are told of none (X7).
     fn connection_options(&self) -> ConnectionOptions {
-        self.0.options.connection.clone()
+        let options = self.0.options.connection.clone();
+        ConnectionOptions { ui_extension: options.ui_extension && self.consumers().view, ..options }
     }
 
     fn consumers(&self) -> Consumers {

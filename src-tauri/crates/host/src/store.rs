@@ -66,11 +66,18 @@ pub struct StoreOptions {
     pub retry: Duration,
     /// Where secrets are kept.
     pub secrets: SecretPlace,
+    /// Whether what is written survives a power cut. Where it need not, no write waits for the disk.
+    pub lasting: bool,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { busy: Duration::from_secs(2), retry: Duration::from_secs(1), secrets: SecretPlace::File }
+        Self {
+            busy: Duration::from_secs(2),
+            retry: Duration::from_secs(1),
+            secrets: SecretPlace::File,
+            lasting: true,
+        }
     }
 }
 

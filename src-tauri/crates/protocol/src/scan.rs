@@ -144,22 +144,42 @@ pub fn value_end(bytes: &[u8], at: usize) -> usize {
 
 /// Where the string that opens at `quote` ends: the place after its closing quote.
 pub fn string_end(bytes: &[u8], quote: usize) -> usize {
-    /// A search by machine words begins to pay where a string is longer.
-    const SHORT: usize = 24;
+    /// How many words are looked at before the search for long strings pays.
+    const SHORT: usize = 4;
     let mut at = quote + 1;
-    let searched = at + SHORT;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    let mut words = 0;
+    while words < SHORT
+        && let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk)
+    {
+        match first_of(*word, b'"', b'\\') {
+            None => at += WORD,
+            Some(place) if word.get(place) == Some(&b'"') => return at + place + 1,
+            Some(place) => at += place + 2,
         }
-        if at > searched {
-            let rest = bytes.get(at..).unwrap_or_default();
-            at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        words += 1;
+    }
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match memchr::memchr2(b'"', b'\\', rest) {
+            None => return bytes.len(),
+            Some(place) if rest.get(place) == Some(&b'"') => return at + place + 1,
+            Some(place) => at += place + 2,
         }
     }
-    bytes.len()
+}
+
+/// The bytes that are looked at together.
+const WORD: usize = 8;
+
+/// Where the first of two bytes stands in a word. Most strings are short; a loop over their bytes would guess wrong at the end of each.
+fn first_of(word: [u8; WORD], one: u8, other: u8) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
+    let word = u64::from_le_bytes(word);
+    // The high bit of each byte that is zero, and of no byte before the first such.
+    let zeros = |it: u64| it.wrapping_sub(ONES) & !it & HIGH;
+    let found = zeros(word ^ (ONES * u64::from(one))) | zeros(word ^ (ONES * u64::from(other)));
+    usize::try_from(found.trailing_zeros()).ok().map(|bit| bit / 8).filter(|it| *it < WORD)
 }
 
 /// The first place from `at` on that is no white space.
@@ -260,6 +280,37 @@ mod tests {
             ["[]", "{}", "-0.10"]
         );
         assert_eq!(parts("12"), []);
+    }
+
+    #[test]
+    fn a_string_ends_where_reading_byte_by_byte_says() {
+        fn slowly(bytes: &[u8]) -> usize {
+            let mut at = 1;
+            while let Some(&byte) = bytes.get(at) {
+                match byte {
+                    b'"' => return at + 1,
+                    b'\\' => at += 2,
+                    _ => at += 1,
+                }
+            }
+            bytes.len()
+        }
+        // Neighbours of the two bytes that are looked for, and of those with the high bit, which a sum could carry into.
+        let fillers = *b"a!#[]\x00\x01\x7f\xa2\xdc\xff";
+        for length in 0..70_usize {
+            for (first, second) in [(b'"', b'"'), (b'\\', b'"'), (b'\\', b'\\'), (b'"', b'\\')] {
+                for gap in [1, 2, 3, 7, 8, 9, 31, 33] {
+                    let mut bytes = vec![b'"'];
+                    bytes.extend((0..length).map(|it| fillers[it % fillers.len()]));
+                    bytes.push(first);
+                    bytes.extend((1..gap).map(|it| fillers[(it + length) % fillers.len()]));
+                    bytes.extend([second, b',', b'"']);
+                    assert_eq!(string_end(&bytes, 0), slowly(&bytes), "{bytes:?}");
+                    bytes.truncate(1 + length + 1);
+                    assert_eq!(string_end(&bytes, 0), slowly(&bytes), "{bytes:?}");
+                }
+            }
+        }
     }
 
     #[test]

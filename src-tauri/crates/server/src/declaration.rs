@@ -136,6 +136,12 @@ impl Declaration {
         Ok(Self { tool, variants: built, headers })
     }
 
+    /// Whether a client is told of the tool. One for Views alone means nothing to a client without them, which might hand it to its
+    /// model (X7); a call by its name is answered all the same.
+    pub(crate) fn is_listed(&self, has_ui: bool) -> bool {
+        has_ui || self.tool.is_visible_to_model() || !self.tool.is_visible_to_view()
+    }
+
     /// The declaration for a client: extension audiences only if they were negotiated (rule S01).
     pub(crate) fn for_client(&self, has_ui: bool) -> Tool {
         let variants = self.variants.iter().map(|it| it.declared.clone());
@@ -158,6 +164,7 @@ fn is_known(audience: &Audience, has_ui: bool) -> bool {
 }
 
 /// What a tool says of itself.
+#[derive(Clone)]
 pub(crate) struct About {
     pub(crate) name: String,
     pub(crate) title: Option<String>,

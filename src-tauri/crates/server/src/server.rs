@@ -286,7 +286,9 @@ impl Server {
     }
 
     fn list(&self, client: Client) -> Value {
-        let declared = self.tools.iter().map(|it| {
+        let met = self.tools.iter().map(|it| met_under(it.as_ref(), client.revision));
+        let listed = met.filter(|it| it.declaration().is_listed(client.has_ui));
+        let declared = listed.map(|it| {
             let tool = it.declaration().for_client(client.has_ui);
             let mut wire = codec::encode_tool(client.revision, &tool);
             self.interference.on_declaration(&tool.name, &mut wire);
@@ -366,6 +368,7 @@ impl Server {
             })?;
         let known = self.tools.iter().find(|it| it.declaration().tool.name == request.name);
         let tool = known.ok_or_else(|| invalid(format!("there is no tool {}", request.name)))?;
+        let tool = met_under(tool.as_ref(), client.revision);
         let declared = tool.declaration().for_client(client.has_ui);
         check_selection(&declared, request.requested.as_deref()).map_err(invalid)?;
 
@@ -386,6 +389,12 @@ impl Server {
             ErrorObject::new(ErrorObject::INTERNAL, format!("the result was not written: {error}"))
         })
     }
+}
+
+/// The tool that a client of a revision meets.
+fn met_under(tool: &dyn AnyTool, revision: Revision) -> &dyn AnyTool {
+    let earlier = if revision.has_output_variants() { None } else { tool.earlier() };
+    earlier.unwrap_or(tool)
 }
 
 fn invalid(message: String) -> ErrorObject {

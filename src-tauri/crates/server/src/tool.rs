@@ -126,6 +126,11 @@ pub trait AnyTool: Send + Sync {
     /// What it declares.
     fn declaration(&self) -> &Declaration;
 
+    /// The same tool as clients of earlier revisions meet it, if that is another one ([`ToolBuilder::structured_before`]).
+    fn earlier(&self) -> Option<&dyn AnyTool> {
+        None
+    }
+
     /// Runs it, and the projections of these selectors only (rule K05). Each selector must be declared.
     fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Made, ErrorObject>>;
 }
@@ -138,6 +143,7 @@ type Handler<S> = Arc<dyn Fn(Call) -> Running<Result<S, Failure>> + Send + Sync>
 pub struct ToolBuilder<S> {
     about: About,
     variants: Vec<(Selector, Option<Value>, Projection<S>)>,
+    before: Option<(Value, Projection<S>)>,
     meta: Meta,
 }
 
@@ -152,7 +158,7 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
             annotations: ToolAnnotations::default(),
             ui: None,
         };
-        Self { about, variants: Vec::new(), meta: Arc::new(|_| Map::new()) }
+        Self { about, variants: Vec::new(), before: None, meta: Arc::new(|_| Map::new()) }
     }
 
     /// A name for people.
@@ -231,6 +237,19 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
         self.structured(selector, schema_of::<T>(), move |it| RawJson::of(&project(it)))
     }
 
+    /// Keeps what the tool gave as `structuredContent` before it declared variants, with its `outputSchema`: clients of earlier
+    /// revisions get it instead of `assistant/structured`, and nobody else gets it. It is for tools whose Views of that time read it;
+    /// their model may read it too, so it is never a way to hand data to a View alone (rule K04).
+    #[must_use]
+    pub fn structured_before(
+        mut self,
+        schema: Value,
+        project: impl Fn(&S) -> Result<RawJson, serde_json::Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.before = Some((schema, Arc::new(move |it| project(it).map(Payload::Structured))));
+        self
+    }
+
     /// Ends the declaration.
     ///
     /// # Errors
@@ -242,15 +261,24 @@ impl<S: Send + Sync + 'static> ToolBuilder<S> {
     where
         F: Future<Output = Result<S, Failure>> + Send + 'static,
     {
-        let mut declared = Vec::new();
-        let mut projections = Vec::new();
-        for (selector, schema, project) in self.variants {
-            declared.push((selector.clone(), schema));
-            projections.push((selector, project));
-        }
-        let declaration = Arc::new(Declaration::new(self.about, declared)?);
         let handler: Handler<S> = Arc::new(move |call| Box::pin(handler(call)));
-        Ok(Box::new(BuiltTool { declaration, projections, meta: self.meta, handler }))
+        let built = |variants: Vec<(Selector, Option<Value>, Projection<S>)>| {
+            let mut declared = Vec::new();
+            let mut projections = Vec::new();
+            for (selector, schema, project) in variants {
+                declared.push((selector.clone(), schema));
+                projections.push((selector, project));
+            }
+            let declaration = Arc::new(Declaration::new(self.about.clone(), declared)?);
+            let (meta, handler) = (self.meta.clone(), handler.clone());
+            Ok(BuiltTool { declaration, projections, meta, handler, earlier: None })
+        };
+        let earlier = self.before.map(|(schema, project)| {
+            let others = self.variants.iter().filter(|it| it.0 != Selector::ASSISTANT_STRUCTURED).cloned();
+            built(others.chain([(Selector::ASSISTANT_STRUCTURED, Some(schema), project)]).collect())
+        });
+        let earlier = earlier.transpose()?.map(Box::new);
+        Ok(Box::new(BuiltTool { earlier, ..built(self.variants)? }))
     }
 }
 
@@ -259,11 +287,16 @@ struct BuiltTool<S> {
     projections: Vec<(Selector, Projection<S>)>,
     meta: Meta,
     handler: Handler<S>,
+    earlier: Option<Box<Self>>,
 }
 
 impl<S: Send + Sync + 'static> AnyTool for BuiltTool<S> {
     fn declaration(&self) -> &Declaration {
         &self.declaration
+    }
+
+    fn earlier(&self) -> Option<&dyn AnyTool> {
+        self.earlier.as_deref().map(|it| it as &dyn AnyTool)
     }
 
     fn run(&self, call: Call, selectors: Vec<Selector>) -> Running<Result<Made, ErrorObject>> {

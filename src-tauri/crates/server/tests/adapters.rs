@@ -11,7 +11,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
 use usher_server::{
     AnyTool, Call, Change, Failure, Question, Server, ToolBuilder,
-    protocol::{Revision, common::ContentBlock, model::Selector},
+    protocol::{
+        Revision,
+        common::ContentBlock,
+        model::{Selector, UiLink},
+    },
     stdio,
 };
 
@@ -144,6 +148,84 @@ async fn k04_a_tool_that_moved_gives_old_clients_what_it_gave() {
         "requestedOutputs": [{"audience": "io.modelcontextprotocol/ui", "format": "structured"}]});
     let outputs = new.get(1, "tools/call", asked).await["outputs"].clone();
     assert_eq!(outputs[0]["structuredContent"], json!({"rows": [1, 2]}));
+}
+
+/// A tool may keep what it gave to Views of earlier revisions. It is read there and nowhere else, and replaces what is for the model.
+#[tokio::test]
+async fn k04_a_tool_may_keep_what_its_old_views_read() {
+    let before = json!({"type": "object", "properties": {"rows": {"type": "array"}}});
+    let ran = Arc::new(AtomicU32::new(0));
+    let runs = ran.clone();
+    let moved = ToolBuilder::new("find", "Finds")
+        .content(Selector::ASSISTANT_CONTENT, |it: &Vec<u32>| vec![ContentBlock::text(format!("{it:?}"))])
+        .structured(Selector::ASSISTANT_STRUCTURED, json!({"type": "object"}), |it| {
+            Ok(json!({"matches": it.len()}).into())
+        })
+        .structured_before(before.clone(), |it| Ok(json!({"rows": it}).into()))
+        .handler(move |_: Call| {
+            runs.fetch_add(1, Relaxed);
+            async { Ok(vec![1, 2]) }
+        })
+        .unwrap();
+    let server = Arc::new(Server::new("t", "1").tool(moved));
+    for revision in Revision::ALL {
+        let mut client = Client::meet(&server, revision, json!({})).await;
+        let tool = client.get(1, "tools/list", json!({})).await["tools"][0].clone();
+        let call = json!({"name": "find", "arguments": {},
+            "requestedOutputs": [{"audience": "assistant", "format": "structured"}]});
+        let result = client.get(2, "tools/call", call).await;
+        let is_kept = revision.has_structured_content() && !revision.has_output_variants();
+        assert_eq!(tool.get("outputSchema"), is_kept.then_some(&before), "{revision}");
+        assert_eq!(
+            result.get("structuredContent"),
+            is_kept.then_some(&json!({"rows": [1, 2]})),
+            "{revision}"
+        );
+        assert_eq!(result.to_string().contains("rows"), is_kept, "{revision}: {result}");
+        assert_eq!(result.to_string().contains("matches"), revision.has_output_variants(), "{result}");
+    }
+    assert_eq!(ran.load(Relaxed), u32::try_from(Revision::ALL.len()).unwrap(), "it runs once for a call");
+    // It is checked as any other before it leaves, and when it is declared.
+    let wrong = |schema: Value| {
+        ToolBuilder::new("t", "T")
+            .content(Selector::ASSISTANT_CONTENT, |(): &()| Vec::new())
+            .structured_before(schema, |()| Ok(json!(1).into()))
+            .handler(|_: Call| async { Ok(()) })
+    };
+    assert!(wrong(json!({"type": "nothing"})).is_err());
+    let server = Arc::new(Server::new("t", "1").tool(wrong(json!({"type": "object"})).unwrap()));
+    let mut client = Client::meet(&server, Revision::V2025_11_25, json!({})).await;
+    assert_eq!(client.get(1, "tools/call", json!({"name": "t", "arguments": {}})).await["code"], -32603);
+}
+
+/// A tool for Views alone is not listed to a client without them, which might offer it to its model (X7). By its name it is still
+/// there, and gives what every tool gives.
+#[tokio::test]
+async fn x7_a_tool_for_views_alone_is_listed_to_clients_that_have_views() {
+    let refresh = |name: &str, visible_to_model| {
+        ToolBuilder::new(name, "Refreshes")
+            .view(UiLink { resource_uri: None, visible_to_model, visible_to_app: true })
+            .content(Selector::ASSISTANT_CONTENT, |(): &()| vec![ContentBlock::text("fresh")])
+            .structured(Selector::ui(), json!({"type": "object"}), |()| Ok(json!({"rows": []}).into()))
+            .handler(|_: Call| async { Ok(()) })
+            .unwrap()
+    };
+    let server = Arc::new(Server::new("t", "1").tool(refresh("own", false)).tool(refresh("both", true)));
+    let views = |types: Value| json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": types}}});
+    for revision in Revision::ALL {
+        for (capabilities, expected) in [
+            (views(json!(["text/html;profile=mcp-app"])), &["own", "both"][..]),
+            (views(json!(["text/html"])), &["both"]),
+            (json!({}), &["both"]),
+        ] {
+            let mut client = Client::meet(&server, revision, capabilities).await;
+            let listed = client.get(1, "tools/list", json!({})).await;
+            let names = listed["tools"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str());
+            assert_eq!(names.collect::<Vec<_>>(), expected, "{revision}");
+            let called = client.get(2, "tools/call", json!({"name": "own", "arguments": {}})).await;
+            assert!(called.to_string().contains("fresh") && !called.to_string().contains("rows"), "{called}");
+        }
+    }
 }
 
 #[tokio::test]

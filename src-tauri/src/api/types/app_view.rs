@@ -1,6 +1,6 @@
 //! Views of the Apps extension.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{RejectedView, WishStateView};
@@ -55,11 +55,40 @@ pub struct ViewLaunch {
     pub can_sample: bool,
 }
 
-/// An answer to a request of a View.
-#[derive(Debug, Clone, Serialize, TS)]
+/// An answer to a request of a View, or of a View to a call of its own tool.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum ViewAnswer {
-    Result { json: String },
-    Error { code: i32, message: String },
+    Result {
+        json: String,
+    },
+    Error {
+        code: i32,
+        message: String,
+        /// The code is that of the View's own server, and not of the host.
+        from_server: bool,
+    },
+}
+
+/// What is taken of the tools that a View offers itself.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct OwnToolsView {
+    pub tools: Vec<OwnToolView>,
+    /// What is not taken, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// A tool that a View offers itself, in its words.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct OwnToolView {
+    pub name: String,
+    pub description: Option<String>,
+    pub input_schema_json: String,
+    /// A hint, not checked.
+    pub read_only: bool,
+    /// A hint, not checked.
+    pub destructive: bool,
 }

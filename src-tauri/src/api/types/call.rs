@@ -26,6 +26,8 @@ pub struct ToolCallView {
     pub server_id: String,
     pub server_name: String,
     pub tool: String,
+    /// The call whose View is asked, if the tool is one that a View offers itself.
+    pub of_view: Option<String>,
     pub title: Option<String>,
     pub arguments_json: String,
     pub origin: CallOrigin,

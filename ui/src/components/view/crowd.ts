@@ -16,8 +16,8 @@ export interface Member {
   readonly conversationId: string;
   /** It has a frame, or gets one. */
   runs(): boolean;
-  /** Nothing is lost that somebody waits for. */
-  mayRest(): boolean;
+  /** Nothing is lost that somebody waits for, of one that is out of sight since then. Both are milliseconds of the crowd's clock. */
+  mayRest(since: number, now: number): boolean;
   /** It is let put its things away, and its frame goes. */
   rest(): Promise<void>;
 }
@@ -88,7 +88,10 @@ export class Crowd {
   private look(): void {
     const now = this.now();
     const running = this.running();
-    const away = running.map((member) => ({ member, since: this.members.get(member) ?? null, mayRest: member.mayRest() }));
+    const away = running.map((member) => {
+      const since = this.members.get(member) ?? null;
+      return { member, since, mayRest: since !== null && member.mayRest(since, now) };
+    });
     for (const { member } of toRest(away, now)) void member.rest();
     if (running.length > MOST_RUNNING) this.lookIn(LOOK_MS);
   }

@@ -11,8 +11,8 @@ export type Mode = McpUiDisplayMode;
 /** The modes of this window. */
 export const MODES: readonly Mode[] = ["inline", "fullscreen", "pip"];
 
-/** What the user took back is not asked for again so soon, in milliseconds: a View must not hold them in it. */
-export const CALM_MS = 3000;
+/** How long no View of a server is moved at its own wish after the user took one of them back, in milliseconds. */
+export const CALM_MS = 60_000;
 
 /**
  * The modes that a View may be shown in: those that it declared, and all of them if it declared nothing (MCP Apps
@@ -23,11 +23,18 @@ export function offered(declared: readonly string[] | undefined): readonly Mode[
   return MODES.filter((mode) => mode === "inline" || declared.includes(mode));
 }
 
+/** The Views of one server, as they may ask. */
+export type ServerDisplays = Pick<Displays, "mode" | "show" | "forget"> & { wish(view: object, mode: Mode, may: readonly Mode[]): Mode };
+
 /** The Views that are not in their places. A View is named by any object that is its own. */
 export class Displays {
   private fullscreen = $state.raw<object | null>(null);
   private pip = $state.raw<object | null>(null);
-  private readonly takenBack = new WeakMap<object, number>();
+  /** The openings that the user took back. Only the user moves them again. */
+  private readonly takenBack = new WeakSet<object>();
+  /** When the user last took back a View of a server. */
+  private readonly calmSince = new Map<string, number>();
+  private readonly serverOf = new WeakMap<object, string>();
 
   /** `now` gives milliseconds. */
   constructor(private readonly now: () => number) {}
@@ -42,23 +49,50 @@ export class Displays {
     return this.pip === view ? "pip" : "inline";
   }
 
+  /** For the Views of one server, whose id is asked for each time. */
+  of(server: () => string): ServerDisplays {
+    const named = (view: object): object => {
+      this.serverOf.set(view, server());
+      return view;
+    };
+    return {
+      mode: (view) => this.mode(view),
+      show: (view, mode) => this.show(named(view), mode),
+      wish: (view, mode, may) => this.wish(named(view), mode, may),
+      forget: (view) => this.forget(view),
+    };
+  }
+
   /** The user's own choice. Who was there before goes back to its place. */
   show(view: object, mode: Mode): void {
-    if (mode === "inline") this.takenBack.set(view, this.now());
+    if (mode === "inline") {
+      this.takenBack.add(view);
+      const server = this.serverOf.get(view);
+      if (server !== undefined) this.calmSince.set(server, this.now());
+    }
     this.move(view, mode);
   }
 
-  /** What a View asks for; the answer is where it is then. It never takes another's place. */
+  /**
+   * What a View asks for; the answer is where it is then. It never takes another's place. It needs no click of the user, who has the last
+   * word: what they took back stays, and its server is quiet for a while.
+   */
   wish(view: object, mode: Mode, may: readonly Mode[]): Mode {
     const free = mode === "inline" || (mode === "fullscreen" ? this.fullscreen : this.pip) === null;
-    const calm = this.now() - (this.takenBack.get(view) ?? Number.NEGATIVE_INFINITY) < CALM_MS;
-    if (may.includes(mode) && free && !(calm && mode !== "inline")) this.move(view, mode);
+    if (may.includes(mode) && free && (mode === "inline" || !this.isCalm(view))) this.move(view, mode);
     return this.mode(view);
   }
 
-  /** The View is gone. */
+  /** The View's opening is over. */
   forget(view: object): void {
+    this.takenBack.delete(view);
     this.move(view, "inline");
+  }
+
+  private isCalm(view: object): boolean {
+    if (this.takenBack.has(view)) return true;
+    const since = this.calmSince.get(this.serverOf.get(view) ?? "");
+    return since !== undefined && this.now() - since < CALM_MS;
   }
 
   /** The View that covers the window goes back to its place. */

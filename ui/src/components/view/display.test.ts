@@ -38,17 +38,36 @@ describe("the displays of a window", () => {
     expect(displays.wish(b, "fullscreen", MODES)).toBe("fullscreen");
   });
 
-  it("do not let a View hold the user in a mode that they left", () => {
+  it("leave a View where the user put it: it moves itself no more, however long it waits and whatever it asks", () => {
     const { clock, displays } = window();
+    const mine = displays.of(() => "server");
     const view = {};
-    displays.wish(view, "fullscreen", MODES);
+    expect(mine.wish(view, "fullscreen", MODES)).toBe("fullscreen");
     displays.uncover();
-    expect(displays.mode(view)).toBe("inline");
+    for (const wait of [0, 3000, CALM_MS, 100 * CALM_MS]) {
+      clock.now = wait;
+      expect([mine.wish(view, "fullscreen", MODES), mine.wish(view, "pip", MODES)]).toEqual(["inline", "inline"]);
+    }
+    // The user may, and the View may go home; not back.
+    mine.show(view, "fullscreen");
+    expect(mine.wish(view, "inline", MODES)).toBe("inline");
+    expect(mine.wish(view, "fullscreen", MODES)).toBe("inline");
+    // Another opening is another View.
+    mine.forget(view);
+    expect(mine.wish(view, "fullscreen", MODES)).toBe("fullscreen");
+  });
+
+  it("keep the other Views of a server quiet for a while after the user took one back, and no other server's", () => {
+    const { clock, displays } = window();
+    const [mine, others] = [displays.of(() => "server"), displays.of(() => "other")];
+    const [a, b, c] = [{}, {}, {}];
+    mine.wish(a, "pip", MODES);
+    mine.show(a, "inline");
     clock.now = CALM_MS - 1;
-    expect(displays.wish(view, "fullscreen", MODES)).toBe("inline");
-    expect(displays.wish(view, "pip", MODES)).toBe("inline");
+    expect(mine.wish(b, "fullscreen", MODES)).toBe("inline");
+    expect(others.wish(c, "pip", MODES)).toBe("pip");
     clock.now = CALM_MS;
-    expect(displays.wish(view, "pip", MODES)).toBe("pip");
+    expect(mine.wish(b, "fullscreen", MODES)).toBe("fullscreen");
   });
 
   it("forget a View that is gone", () => {

@@ -3,7 +3,7 @@
  * compares the source of a message only: this one compares the exact origin too, and caps size and rate before parsing.
  */
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
-import type { MessageSource } from "../../platform/messages";
+import type { MessageListener, MessageSource } from "../../platform/messages";
 import { readBlocked } from "./blocked";
 import type { BridgeLog } from "./bridge-log";
 import { measure, MESSAGE_CAP, MessageFilter, type Refusal } from "./message-filter";
@@ -14,7 +14,7 @@ export interface FrameWindow {
 }
 
 /** What a View is told whose request is not heard. */
-const REFUSALS: Record<Refusal | "not a request", { code: number; message: string }> = {
+const REFUSALS: Record<Exclude<Refusal, "not sent to its parent"> | "not a request", { code: number; message: string }> = {
   "too many": { code: -32000, message: "Too many messages; slow down." },
   "too large": { code: -32000, message: `The message is larger than ${MESSAGE_CAP} characters.` },
   "not JSON": { code: -32700, message: "The message is not JSON, or too deep." },
@@ -29,8 +29,8 @@ export class FrameTransport implements Transport {
   private readonly filter: MessageFilter;
   /** The last request to begin a handshake. */
   private handshake: string | number | undefined;
-  private readonly listen = (event: MessageEvent): void => {
-    this.receive(event);
+  private readonly listen: MessageListener = (event, within) => {
+    this.receive(event, within);
   };
 
   constructor(
@@ -71,8 +71,8 @@ export class FrameTransport implements Transport {
     return Promise.resolve();
   }
 
-  private receive(event: MessageEvent): void {
-    const verdict = this.filter.judge(event);
+  private receive(event: MessageEvent, within: unknown): void {
+    const verdict = this.filter.judge(event, within);
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
@@ -81,7 +81,11 @@ export class FrameTransport implements Transport {
         this.onflood();
         return;
       }
-      this.refuse(event.data, verdict.why);
+      // An answer would go to the frame, which did not ask.
+      if (verdict.why !== "not sent to its parent") {
+        this.refuse(event.data, verdict.why);
+        this.fail(event.data, verdict.why);
+      }
       return;
     }
     const blocked = readBlocked(event.data);
@@ -100,6 +104,12 @@ export class FrameTransport implements Transport {
     this.log.add("in", nameOf(message), verdict.bytes, "", message);
     if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
+  }
+
+  /** Whoever waits for an answer that is not heard is told so at once. */
+  private fail(data: unknown, why: keyof typeof REFUSALS): void {
+    if (typeof data !== "object" || data === null || "method" in data || !("id" in data) || typeof data.id !== "number") return;
+    this.onmessage?.({ jsonrpc: "2.0", id: data.id, error: REFUSALS[why] });
   }
 
   /** A request that is not heard still gets an answer, so that the View does not wait for ever. */

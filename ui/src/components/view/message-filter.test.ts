@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BURST, measure, MESSAGE_CAP, MessageFilter, PER_SECOND, REFUSED_BURST, REFUSED_PER_SECOND } from "./message-filter";
 
 const frame = { name: "frame" };
+const elsewhere = { name: "another frame of the window" };
 const ORIGIN = "mcpview://abc.localhost";
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
 
@@ -10,7 +11,8 @@ function filter(): { judge: (change: object) => string; pass: (ms: number) => vo
   const one = new MessageFilter(frame, ORIGIN, () => now);
   return {
     judge: (change) => {
-      const verdict = one.judge({ source: frame, origin: ORIGIN, data: ping, ...change });
+      const arrival = { source: frame, origin: ORIGIN, data: ping, ...change };
+      const verdict = one.judge(arrival, arrival.source === frame ? frame : elsewhere);
       return verdict.kind === "refused" ? verdict.why : verdict.kind;
     },
     pass: (ms) => (now += ms),
@@ -21,17 +23,43 @@ describe("MessageFilter", () => {
   it("hears its own frame at exactly its own origin", () => {
     const { judge } = filter();
     expect(judge({})).toBe("let in");
-    expect(judge({ source: { name: "frame" } })).toBe("foreign");
-    expect(judge({ source: null })).toBe("foreign");
+    for (const source of [{ name: "frame" }, null]) expect(judge({ source, origin: "mcpview://other.localhost" })).toBe("foreign");
     for (const origin of ["mcpview://abc.localhost/", "mcpview://other.localhost", "mcpview://abc.localhost.evil", "null", ""]) {
-      expect(judge({ origin })).toBe("foreign");
+      expect(judge({ origin })).toBe("not sent to its parent");
     }
   });
 
   it("hears nobody when the frame is gone or its origin is opaque", () => {
     const now = (): number => 0;
-    expect(new MessageFilter(null, ORIGIN, now).judge({ source: null, origin: ORIGIN, data: ping }).kind).toBe("foreign");
-    expect(new MessageFilter(frame, "null", now).judge({ source: frame, origin: "null", data: ping }).kind).toBe("foreign");
+    expect(new MessageFilter(null, ORIGIN, now).judge({ source: null, origin: ORIGIN, data: ping }, null).kind).toBe("foreign");
+    expect(new MessageFilter(frame, "null", now).judge({ source: frame, origin: "null", data: ping }, frame).kind).toBe("refused");
+    // A frame inside a View that is gone: it may have been any View's.
+    expect(new MessageFilter(frame, "null", now).judge({ source: {}, origin: "null", data: ping }, null).kind).toBe("foreign");
+  });
+
+  it("counts what is said past the parent, by whatever stands in the frame or has its origin, and reads none of it", () => {
+    const unread = (source: unknown, origin: string) => ({
+      source,
+      origin,
+      get data(): unknown {
+        throw new Error("read");
+      },
+    });
+    const inside = [
+      [unread({ name: "its document" }, ORIGIN), frame],
+      [unread({ name: "a frame without an origin in it" }, "null"), frame],
+      [unread({ name: "a page that it was granted" }, "https://example.com"), frame],
+      [unread({ name: "a frame of its own that is gone" }, ORIGIN), null],
+    ] as const;
+    for (const [arrival, within] of inside) {
+      const one = new MessageFilter(frame, ORIGIN, () => 0);
+      for (let count = 0; count < REFUSED_BURST; count += 1) one.judge(arrival, within);
+      expect(one.isFlooded).toBe(false);
+      expect(one.judge(arrival, within)).toMatchObject({ kind: "refused", why: "not sent to its parent" });
+      expect(one.isFlooded).toBe(true);
+      // Its own share is untouched.
+      expect(one.judge({ source: frame, origin: ORIGIN, data: ping }, frame).kind).toBe("let in");
+    }
   });
 
   it("drops giants without walking them", () => {
@@ -60,7 +88,7 @@ describe("MessageFilter", () => {
     let now = 0;
     const one = new MessageFilter(frame, ORIGIN, () => now);
     const send = (count: number): void => {
-      for (let index = 0; index < count; index += 1) one.judge({ source: frame, origin: ORIGIN, data: ping });
+      for (let index = 0; index < count; index += 1) one.judge({ source: frame, origin: ORIGIN, data: ping }, frame);
     };
     send(BURST + REFUSED_BURST);
     expect(one.isFlooded).toBe(false);
@@ -73,7 +101,7 @@ describe("MessageFilter", () => {
 
   it("does not let a stranger spend the frame's share", () => {
     const { judge } = filter();
-    for (let count = 0; count < BURST * 2; count += 1) judge({ origin: "https://evil.example" });
+    for (let count = 0; count < BURST * 2; count += 1) judge({ source: elsewhere, origin: "https://evil.example" });
     expect(judge({})).toBe("let in");
   });
 });

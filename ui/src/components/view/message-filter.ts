@@ -8,7 +8,10 @@ export const MESSAGE_CAP = 4_000_000;
 /** Messages that may come at once, and how many more each second. A View that polls as fast as it can makes thousands. */
 export const BURST = 300;
 export const PER_SECOND = 120;
-/** Refused messages that may come at once, and how many more each second. A View that goes beyond is stopped. */
+/**
+ * Refused messages that may come at once, and how many more each second. A View that goes beyond is stopped. What its document or a
+ * frame inside it says to the window past its parent is refused, and counted.
+ */
 export const REFUSED_BURST = 5000;
 export const REFUSED_PER_SECOND = 500;
 /** Deeper values are refused: no message of the protocol is nested so far. */
@@ -18,11 +21,12 @@ const DEPTH_CAP = 64;
 export interface Arrival {
   source: unknown;
   origin: string;
-  data: unknown;
+  /** Read only when the source is heard. */
+  readonly data: unknown;
 }
 
 /** Why a message was not let in. */
-export type Refusal = "too large" | "too many" | "not JSON";
+export type Refusal = "too large" | "too many" | "not JSON" | "not sent to its parent";
 
 /** What becomes of a message: let in, refused, or not this frame's at all. */
 export type Verdict = { kind: "let in"; bytes: number } | { kind: "refused"; why: Refusal; bytes: number } | { kind: "foreign" };
@@ -48,10 +52,16 @@ export class MessageFilter {
     return this.refused > REFUSED_BURST;
   }
 
-  /** Judges a message. Only this frame's window at exactly its origin is heard; an opaque origin is nobody's. */
-  judge(arrival: Arrival): Verdict {
-    if (arrival.source !== this.source || this.source === null || this.source === undefined) return { kind: "foreign" };
-    if (arrival.origin !== this.origin || arrival.origin === "" || arrival.origin === "null") return { kind: "foreign" };
+  /**
+   * Judges a message that was said within a frame of the window, which is `null` when that is gone. Only this frame's window at exactly
+   * its origin is heard; an opaque origin is nobody's. What is said by a frame of an opaque origin that is gone is nobody's either.
+   */
+  judge(arrival: Arrival, within: unknown): Verdict {
+    if (this.source === null || this.source === undefined) return { kind: "foreign" };
+    const isKnown = this.origin !== "" && this.origin !== "null" && arrival.origin === this.origin;
+    if (arrival.source !== this.source || !isKnown) {
+      return isKnown || within === this.source ? this.refuse("not sent to its parent", 0) : { kind: "foreign" };
+    }
     if (!this.spend()) return this.refuse("too many", 0);
     const size = measure(arrival.data, MESSAGE_CAP);
     if (size === "not JSON") return this.refuse("not JSON", 0);

@@ -5,13 +5,14 @@
  */
 import type { McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { untrack } from "svelte";
+import type { OwnToolsView } from "../../bindings/OwnToolsView";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
 import { BlockedList, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
-import type { Displays, Mode } from "./display.svelte";
+import type { Mode, ServerDisplays } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
@@ -19,7 +20,10 @@ import type { SessionDoors, ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
+/** How long a request of a View that is out of sight keeps it from resting, in milliseconds since it was made. */
+export const MOST_WAIT_MS = 60_000;
 const FIRST_HEIGHT = 240;
+const NO_TOOLS: OwnToolsView = { tools: [], left_out: [] };
 /** Why a View is stopped without the user. */
 const FLOOD = "The View was stopped: it sent far more messages than can be heard.";
 const THIEF = "The View was stopped: it took the keyboard again and again while you were writing.";
@@ -49,12 +53,16 @@ export interface LifeDoors {
   request: (viewId: string, requestId: number, method: string, paramsJson: string) => Promise<ViewAnswer>;
   /** Says that nobody waits for a request any more. */
   giveUp: (viewId: string, requestId: number) => void;
+  /** Tells Rust which tools the View offers itself; the answer is what of them is taken. */
+  offer: (viewId: string, listJson: string) => Promise<OwnToolsView>;
+  /** Hands on what the View answered to a call of such a tool. Nobody may wait for it any more. */
+  answer: (viewId: string, call: number, answer: ViewAnswer) => void;
   /** Hears what Rust says to the View; the function that is returned ends it. */
   listen: (viewId: string, heard: (json: string) => void) => () => void;
   /** The surroundings of the View now, for a frame in this place. */
   context: (launch: ViewLaunch, place: Place) => McpUiHostContext;
   /** Where the Views of the window are shown. */
-  displays: Pick<Displays, "mode" | "show" | "wish" | "forget">;
+  displays: ServerDisplays;
   /** What the frame is called for those who do not see it. */
   title: () => string;
   theme: () => "light" | "dark";
@@ -86,6 +94,8 @@ export class ViewLife {
   boxHeight = $state(0);
   /** The modes that the View may be shown in. Unknown until it is ready, and then only its own place is sure. */
   modes = $state.raw<readonly Mode[]>(["inline"]);
+  /** The tools that the View offers itself, as Rust took them. */
+  own = $state.raw<OwnToolsView>(NO_TOOLS);
   /** What crossed, oldest first. */
   entries = $state.raw<readonly BridgeEntry[]>([]);
   /** What the View's policy stopped. */
@@ -94,7 +104,8 @@ export class ViewLife {
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
   private opening: Opening | null = null;
-  private asking = 0;
+  /** The requests that have no answer yet. */
+  private readonly unanswered = new Set<OpenRequest>();
   /** Counts the openings, so that an answer which comes late is known as such. */
   private turn = 0;
   /** The end that is on its way. */
@@ -117,9 +128,15 @@ export class ViewLife {
     return this.phase.kind === "live" || this.phase.kind === "stopping" || this.phase.kind === "opening";
   }
 
-  /** Whether it asked for something that has no answer yet, or the user looks at it beside the conversation. */
-  get isBusy(): boolean {
-    return this.asking > 0 || this.mode !== "inline";
+  /**
+   * Whether something would be lost with it, when it has been out of sight since then and it is now: the user looks at it beside the
+   * conversation or is asked something, it was called for a tool of its own, or it waits for what it asked for in sight. What it asks
+   * for out of sight nobody waits for, and nothing is waited for without end: a View that always has a request open would never rest.
+   */
+  keepsAwake(since: number, now: number): boolean {
+    const counts = (it: OpenRequest): boolean => it.asksUser || (it.at <= since && now - it.at < MOST_WAIT_MS);
+    const isCalled = this.opening?.session.isCalled === true;
+    return isCalled || this.mode !== "inline" || [...this.unanswered].some(counts);
   }
 
   /** Starts the View. One that comes back has its old height from the start, so that nothing around it jumps. */
@@ -162,6 +179,7 @@ export class ViewLife {
       await ending.session.teardown();
     }
     this.modes = ["inline"];
+    this.own = NO_TOOLS;
     this.phase = then;
     await this.close(launch);
   }
@@ -181,6 +199,7 @@ export class ViewLife {
    * stops it before.
    */
   destroy(): void {
+    this.own = NO_TOOLS;
     const ending = this.opening;
     const gone = this.phase.kind === "live" ? this.phase.launch : null;
     this.opening = null;
@@ -251,13 +270,19 @@ export class ViewLife {
     const pieces = doors.pieces?.();
     const session = new ViewSession(launch, doors.context(launch, this.where()), {
       request: async (method, paramsJson, signal) => {
-        this.asking += 1;
+        const open = { at: now(), asksUser: asksUser(method) };
+        this.unanswered.add(open);
         try {
           return await requests.send(method, paramsJson, signal);
         } finally {
-          this.asking -= 1;
+          this.unanswered.delete(open);
         }
       },
+      offer: async (listJson) => {
+        const own = await doors.offer(launch.view_id, listJson);
+        if (this.opening?.session === session) this.own = own;
+      },
+      answer: (call, answer) => doors.answer(launch.view_id, call, answer),
       page: messages,
       log,
       now,
@@ -309,6 +334,17 @@ export class ViewLife {
   }
 }
 
+/** A request that has no answer yet: when it was made, and whether the user is asked about it. */
+interface OpenRequest {
+  at: number;
+  asksUser: boolean;
+}
+
+/** Whether the user is asked, whatever the View has asked for before. Calls that wait for approval are known by their own state. */
+function asksUser(method: string): boolean {
+  return method.startsWith("ui/") || method.startsWith("sampling/");
+}
+
 /** The requests of one opening to Rust, each with a number by which it can be given up. */
 class Requests {
   private count = 0;
@@ -322,9 +358,9 @@ class Requests {
   ) {}
 
   async send(method: string, paramsJson: string, signal: AbortSignal): Promise<ViewAnswer> {
-    const asks = method.startsWith("ui/") || method.startsWith("sampling/");
+    const asks = asksUser(method);
     // While it puts its things away a View may still reach its server, and asks nothing of the user.
-    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed" };
+    if (this.ended && asks) return { kind: "error", code: -32000, message: "the View is being closed", from_server: false };
     const id = (this.count += 1);
     const giveUp = (): void => this.doors.giveUp(this.viewId, id);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -332,7 +368,7 @@ class Requests {
     try {
       return await this.doors.request(this.viewId, id, method, paramsJson);
     } catch (thrown) {
-      return { kind: "error", code: -32603, message: toApiError(thrown).what };
+      return { kind: "error", code: -32603, message: toApiError(thrown).what, from_server: false };
     } finally {
       this.asking.delete(id);
       signal.removeEventListener("abort", giveUp);

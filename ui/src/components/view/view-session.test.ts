@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { BridgeLog } from "./bridge-log";
 import { BURST, REFUSED_BURST } from "./message-filter";
-import type { MessageSource } from "../../platform/messages";
+import type { MessageListener, MessageSource } from "../../platform/messages";
 import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
 import { ViewSession, type SessionDoors } from "./view-session";
@@ -35,6 +35,8 @@ class ByHand {
   readonly got: Wire[] = [];
   readonly asked: Array<[string, string]> = [];
   readonly signals: AbortSignal[] = [];
+  readonly offers: string[] = [];
+  readonly answers: Array<[number, ViewAnswer]> = [];
   readonly log = new BridgeLog(
     () => 0,
     () => undefined,
@@ -47,7 +49,7 @@ class ByHand {
   mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
   readonly session: ViewSession;
-  private listeners: Array<(event: MessageEvent) => void> = [];
+  private listeners: MessageListener[] = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
   constructor(launch: Partial<ViewLaunch> = {}, pieces?: SessionDoors["pieces"]) {
@@ -61,6 +63,8 @@ class ByHand {
         this.signals.push(signal);
         return Promise.resolve(this.answer);
       },
+      offer: (listJson) => Promise.resolve(void this.offers.push(listJson)),
+      answer: (call, answer) => void this.answers.push([call, answer]),
       page,
       log: this.log,
       now: () => 0,
@@ -89,7 +93,7 @@ class ByHand {
 
   async send(message: object, from: { origin?: string; source?: unknown } = {}): Promise<void> {
     const event = { source: this.frame, origin: ORIGIN, data: { jsonrpc: "2.0", ...message }, ...from } as unknown as MessageEvent;
-    for (const listener of this.listeners) listener(event);
+    for (const listener of this.listeners) listener(event, event.source === this.frame ? this.frame : {});
     await settle();
   }
 
@@ -121,7 +125,7 @@ describe("the order of a View's first messages", () => {
     await view.send({ usher: "blocked", directive: "connect-src", uri: "x".repeat(501) });
     expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
     expect([view.asked, view.got]).toEqual([[], []]);
-    expect(view.log.list().map((it) => it.direction)).toEqual(["stopped"]);
+    expect(view.log.list().map((it) => it.note)).toEqual(["not sent to its parent", "not a JSON-RPC message"]);
   });
 
   it("says nothing before initialized, then the input, then the result", async () => {
@@ -266,7 +270,11 @@ describe("what crosses the boundary", () => {
     await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "null" });
     expect(view.asked).toEqual([]);
     expect(view.got).toEqual([]);
-    expect(view.log.list()).toEqual([]);
+    // It is counted as the View's, whose frame or origin it came from.
+    expect(view.log.list().map((it) => [it.direction, it.note])).toEqual([["stopped", "not sent to its parent × 3"]]);
+    await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "https://evil.example", source: {} });
+    expect(view.log.list()).toHaveLength(1);
+    expect(view.log.list()[0]?.note).toBe("not sent to its parent × 3");
   });
 
   it("asks Rust for everything and gives its answer on", async () => {
@@ -287,9 +295,13 @@ describe("what crosses the boundary", () => {
   it("keeps the code and the words of a refusal", async () => {
     const view = await new ByHand().connect();
     await view.initialize();
-    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views." };
+    view.answer = { kind: "error", code: -32602, message: "This tool is not for Views.", from_server: false };
     await view.send({ id: 9, method: "tools/call", params: { name: "secret" } });
-    expect(view.got.at(-1)?.error).toMatchObject({ code: -32602, message: "This tool is not for Views." });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32602, message: "This tool is not for Views." });
+    // That of its own server can be told from the host's.
+    view.answer = { kind: "error", code: -32099, message: "no such region", from_server: true };
+    await view.send({ id: 10, method: "tools/call", params: { name: "broken" } });
+    expect(view.got.at(-1)?.error).toEqual({ code: -32099, message: "no such region", data: { from: "server" } });
   });
 
   it("has no answer for what it does not advertise", async () => {
@@ -372,7 +384,7 @@ describe("what needs the user", () => {
     await view.send(say);
     await view.send({ id: 6, method: "ui/open-link", params: { url: "https://example.com" } });
     expect(view.got.slice(-2).map((it) => it.result)).toEqual([{ isError: true }, { isError: true }]);
-    view.answer = { kind: "error", code: -32000, message: "the user did not allow it" };
+    view.answer = { kind: "error", code: -32000, message: "the user did not allow it", from_server: false };
     await view.send({ id: 7, method: "ui/update-model-context", params: { structuredContent: { id: 7 } } });
     expect(view.got.at(-1)?.error).toMatchObject({ code: -32000, message: "the user did not allow it" });
   });
@@ -436,5 +448,118 @@ describe("where a View is shown", () => {
     const view = await new ByHand().connect();
     await view.initialize({ availableDisplayModes: ["pip"] });
     expect(view.modes).toEqual(["inline", "pip"]);
+  });
+});
+
+describe("the tools that a View offers itself", () => {
+  const TOOLS = { tools: [{ name: "set_color", inputSchema: { type: "object" } }, { odd: true }] };
+  const CALL = { id: 7, method: "tools/call", params: { name: "set_color", arguments: { color: "red" } } };
+
+  async function offering(): Promise<ByHand> {
+    const view = await new ByHand().connect();
+    await view.initialize({ tools: { listChanged: true } });
+    return view;
+  }
+  const last = (view: ByHand, method: string): Wire => {
+    const found = view.got.findLast((it) => it.method === method);
+    if (found === undefined) throw new Error(`the View was not sent ${method}`);
+    return found;
+  };
+
+  it("are asked for after the input, and only of a View that says it has some", async () => {
+    const silent = await new ByHand().connect();
+    await silent.initialize();
+    await silent.send({ method: "notifications/tools/list_changed" });
+    expect(silent.methods()).not.toContain("tools/list");
+    const view = await offering();
+    expect(view.methods()).toEqual(["answer 1", INPUT, RESULT, "tools/list"]);
+    // As they came: what is taken is said by Rust.
+    await view.send({ id: last(view, "tools/list").id, result: TOOLS });
+    expect(view.offers.map((it) => JSON.parse(it) as unknown)).toEqual([TOOLS]);
+  });
+
+  it("are asked for again when they changed, but not as often as it is said", async () => {
+    vi.useFakeTimers();
+    try {
+      const settled = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
+      const view = await new ByHand().connect();
+      const begun = view.initialize({ tools: {} });
+      await settled();
+      await settled();
+      await begun;
+      const lists = (): number => view.methods().filter((it) => it === "tools/list").length;
+      expect(lists()).toBe(1);
+      const answered = view.send({ id: last(view, "tools/list").id, result: TOOLS });
+      await settled();
+      await answered;
+      for (let n = 0; n < 50; n += 1) void view.send({ method: "notifications/tools/list_changed" });
+      await settled();
+      expect(lists()).toBe(1);
+      await vi.advanceTimersByTimeAsync(1100);
+      expect(lists()).toBe(2);
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(lists()).toBe(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("are called when Rust says so, and the answer is that of this call", async () => {
+    const view = await offering();
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const sent = last(view, "tools/call");
+    expect(sent.params).toMatchObject({ name: "set_color", arguments: { color: "red" } });
+    // Answers to what nobody asked are nobody's.
+    await view.send({ id: 4711, result: { content: [] } });
+    expect(view.answers).toEqual([]);
+    await view.send({ id: sent.id, result: { content: [{ type: "text", text: "done" }], extra: 1 } });
+    expect(view.answers).toEqual([[7, { kind: "result", json: '{"content":[{"type":"text","text":"done"}],"extra":1}' }]]);
+    await view.send({ id: sent.id, result: { content: [] } });
+    expect(view.answers.length).toBe(1);
+  });
+
+  it("answer with an error, and another View cannot answer for them", async () => {
+    const [view, other] = [await offering(), await offering()];
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const { id } = last(view, "tools/call");
+    await other.send({ id, result: { content: [{ type: "text", text: "forged" }] } });
+    expect([view.answers, other.answers]).toEqual([[], []]);
+    await view.send({ id, error: { code: -32050, message: "no such colour" } });
+    expect(view.answers).toEqual([[7, { kind: "error", code: -32050, message: expect.stringContaining("no such colour") as string, from_server: false }]]);
+  });
+
+  it("are not waited for once the call is given up, and a late answer is nobody's", async () => {
+    const view = await offering();
+    view.session.message(JSON.stringify(CALL));
+    await settle();
+    const { id } = last(view, "tools/call");
+    expect(view.session.isCalled).toBe(true);
+    view.session.message('{"method":"notifications/cancelled","params":{"requestId":7}}');
+    await settle();
+    expect(last(view, "notifications/cancelled").params).toMatchObject({ requestId: id });
+    await view.send({ id, result: { content: [] } });
+    expect([view.answers, view.session.isCalled]).toEqual([[], false]);
+  });
+
+  it("fail at once when the answer is too large to be heard, when the View begins anew and when it is closed", async () => {
+    const view = await offering();
+    const begin = async (call: number): Promise<number> => {
+      view.session.message(JSON.stringify({ ...CALL, id: call }));
+      await settle();
+      return last(view, "tools/call").id ?? -1;
+    };
+    await view.send({ id: await begin(1), result: { content: [{ type: "text", text: "x".repeat(4_000_001) }] } });
+    expect(view.answers.at(-1)).toEqual([1, { kind: "error", code: -32000, message: expect.stringContaining("larger") as string, from_server: false }]);
+    await begin(2);
+    await view.initialize({ tools: {} });
+    expect(view.answers.at(-1)).toEqual([2, { kind: "error", code: -32000, message: "the View began anew", from_server: false }]);
+    await begin(3);
+    const gone = view.session.teardown();
+    expect(view.answers.at(-1)).toEqual([3, { kind: "error", code: -32000, message: "the View is being closed", from_server: false }]);
+    await view.send({ id: last(view, "ui/resource-teardown").id, result: {} });
+    await gone;
+    expect(view.answers.length).toBe(3);
   });
 });

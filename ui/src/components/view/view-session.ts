@@ -13,12 +13,13 @@ import { offered, type Mode } from "./display.svelte";
 import type { MessageSource } from "../../platform/messages";
 import { FrameTransport, type FrameWindow } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
+import { OwnTools, type OwnToolDoors } from "./own-tools";
 
 /** How long a View may take to put its things away. */
 const TEARDOWN_MS = 1000;
 
 /** What a session needs from the outside. */
-export interface SessionDoors {
+export interface SessionDoors extends OwnToolDoors {
   /** Asks Rust on the View's behalf. The signal says that the View does not wait any more. */
   request: (method: string, paramsJson: string, signal: AbortSignal) => Promise<ViewAnswer>;
   /** Where messages arrive. */
@@ -59,6 +60,7 @@ const SENDABLE: ReadonlySet<string> = new Set([
 
 export class ViewSession {
   private readonly bridge: AppBridge;
+  private readonly own: OwnTools;
   /** The View said `initialized` and has not begun anew since. Nothing is said to it before. */
   private initialized = false;
   /** How often it said so. */
@@ -81,9 +83,15 @@ export class ViewSession {
     this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json, launch.can_sample), {
       hostContext: context,
     });
+    this.own = new OwnTools(this.bridge, doors, doors.log);
     this.handlers();
     if (launch.result_json !== null) this.result(launch.result_json);
     if (launch.cancelled !== null) this.cancelled(launch.cancelled);
+  }
+
+  /** Whether it was called for a tool of its own and has not answered. */
+  get isCalled(): boolean {
+    return this.own.isCalled;
   }
 
   /** Listens to the frame. The frame's address is set only after this. */
@@ -91,6 +99,7 @@ export class ViewSession {
     const { page, log, now, onblocked } = this.doors;
     const onhandshake = (): void => {
       this.initialized = false;
+      this.own.drop("the View began anew");
     };
     await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked, this.doors.onflood));
   }
@@ -112,11 +121,24 @@ export class ViewSession {
     const message = paramsOf(json);
     const method = typeof message?.["method"] === "string" ? message["method"] : "";
     const params = message?.["params"];
+    if (this.isOfTool(message?.["id"], method, params)) return;
     if (!SENDABLE.has(method) || (params !== undefined && !isRecord(params))) {
       this.doors.log.add("stopped", method === "" ? "message" : method, json.length, "the window does not know this message");
       return;
     }
     this.hand(method, params ?? {});
+  }
+
+  /** Whether it is a call of a tool that the View offers itself, or the end of one; then it is on its way. */
+  private isOfTool(id: unknown, method: string, params: unknown): boolean {
+    if (method === "tools/call" && typeof id === "number" && isRecord(params)) {
+      void this.own.call(id, params);
+      return true;
+    }
+    const ended = method === "notifications/cancelled" && isRecord(params) ? params["requestId"] : undefined;
+    if (typeof ended !== "number") return false;
+    this.own.cancel(ended);
+    return true;
   }
 
   /** Theme, size or language changed. Takes the whole context. */
@@ -131,6 +153,7 @@ export class ViewSession {
   async teardown(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
+    this.own.end();
     if (this.initialized) {
       // Most Views have no handler for it; their error says as well as an answer that they heard it.
       await this.bridge.teardownResource({}, { timeout: TEARDOWN_MS }).catch(() => undefined);
@@ -168,6 +191,7 @@ export class ViewSession {
     this.doors.oninitialized(this.modes());
     if (this.doors.pieces === undefined) this.tellInput();
     else void this.tellPieces(this.doors.pieces, this.rounds);
+    void this.own.list();
   }
 
   /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
@@ -238,7 +262,7 @@ export class ViewSession {
       case "result":
         return JSON.parse(reply.json) as T;
       case "error":
-        throw error(reply.code, reply.message);
+        throw error(reply.code, reply.message, reply.from_server);
     }
   }
 }
@@ -248,9 +272,9 @@ function withMeta(params: object, meta: unknown): object {
   return meta === undefined ? params : { ...params, _meta: meta };
 }
 
-/** An error that the bridge gives to the View with its code and its words. */
-function error(code: number, message: string): Error {
-  return Object.assign(new Error(message), { code });
+/** An error that the bridge gives to the View with its code and its words. That of its own server says so. */
+function error(code: number, message: string, fromServer: boolean): Error {
+  return Object.assign(new Error(message), fromServer ? { code, data: { from: "server" } } : { code });
 }
 
 /** The tool's input, always `{arguments}`, whatever came. */

@@ -5,7 +5,9 @@ import type { Snapshot } from "../../bindings/Snapshot";
 import type { ToolCallView } from "../../bindings/ToolCallView";
 import type { UiBatch } from "../../bindings/UiBatch";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
-import { crowd, MOST_RUNNING } from "../../components/view/crowd";
+import { crowd, MOST_RUNNING, type Member } from "../../components/view/crowd";
+import { MOST_WAIT_MS } from "../../components/view/view-life.svelte";
+import { CALM_MS } from "../../components/view/display.svelte";
 import type { Platform } from "../../platform/types";
 import { Store } from "../../state/store.svelte";
 import Stage from "./ViewStage.test.svelte";
@@ -23,6 +25,7 @@ function call(view: ToolCallView["view"], state: ToolCallView["state"] = { kind:
     server_id: "s",
     server_name: "Sample",
     tool: "refresh_dashboard",
+    of_view: null,
     title: null,
     arguments_json: "{}",
     origin: "model",
@@ -40,7 +43,7 @@ function call(view: ToolCallView["view"], state: ToolCallView["state"] = { kind:
 }
 
 /** `whileOpening` is what the host does between `open_view` and its answer. */
-function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: () => void = () => undefined, subscribe?: Platform["subscribe"]): Store {
+function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: () => void = () => undefined, subscribe?: Platform["subscribe"], request?: () => Promise<unknown>): Store {
   const launch: ViewLaunch = {
     view_id: "v1",
     url: `${ORIGIN}/`,
@@ -62,7 +65,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
   const platform = {
     rpc: (cmd: string) => {
       asked.push(cmd);
-      if (cmd === "view_request") return Promise.resolve({ kind: "result", json: "{}" });
+      if (cmd === "view_request") return request?.() ?? Promise.resolve({ kind: "result", json: "{}" });
       if (cmd === "open_view") whileOpening();
       return Promise.resolve(cmd === "open_view" ? launch : null);
     },
@@ -347,8 +350,11 @@ describe("ViewFrame", () => {
     expect(told()).toHaveLength(1);
   });
 
-  it("gives a View the box that it asks for, which the arrow keys move and resize within the window", async () => {
+  it("gives a View the box that it asks for once its server is no longer quiet, which the arrow keys move and resize within the window", async () => {
     const heard: Heard[] = [];
+    // In a test before, the user took a View of this server back.
+    const now = performance.now();
+    vi.spyOn(performance, "now").mockImplementation(() => now + CALM_MS);
     const frame = await speaking([], undefined, (message) => heard.push(message as Heard), { availableDisplayModes: ["inline", "pip"] });
     await screen.findByTestId("view-pip");
     expect(screen.queryByTestId("view-fullscreen"), "it is not offered what it did not declare").toBeNull();
@@ -367,6 +373,13 @@ describe("ViewFrame", () => {
     screen.getByTestId("view-resize").focus();
     await userEvent.keyboard("{ArrowLeft}{ArrowUp}");
     expect(at()).toEqual([left - 16, top - 32, width - 16, height - 16]);
+    // A window that shrinks takes the box along, by what it has become and not by what it was.
+    const wide = window.innerWidth;
+    vi.stubGlobal("innerWidth", 600);
+    window.dispatchEvent(new Event("resize"));
+    await waitFor(() => expect((at()[0] ?? 0) + (at()[2] ?? 0)).toBeLessThanOrEqual(600));
+    vi.stubGlobal("innerWidth", wide);
+    window.dispatchEvent(new Event("resize"));
     await userEvent.click(screen.getByRole("button", { name: "Bring it back" }));
     expect(section().dataset["mode"]).toBe("inline");
     expect(screen.getByTestId("view-frame")).toBe(frame);
@@ -398,6 +411,41 @@ describe("ViewFrame", () => {
     await screen.findByTestId("view-frame");
     expect(asked).toEqual(["open_view", "close_view", "open_view"]);
     for (const gone of others) gone();
+  });
+
+  it("rests though a request of it never ends, unless it was made just before or the user is asked", async () => {
+    vi.stubGlobal(
+      "IntersectionObserver",
+      class {
+        constructor(private readonly heard: (seen: object[]) => void) {}
+        observe = () => this.heard([{ isIntersecting: true }]);
+        disconnect = () => undefined;
+      },
+    );
+    const members: Member[] = [];
+    const join = vi.spyOn(crowd, "join").mockImplementation((it) => (members.push(it), () => undefined));
+    const now = vi.spyOn(performance, "now").mockReturnValue(0);
+    const asked: string[] = [];
+    const frame = await speaking(asked, store(asked, {}, undefined, undefined, () => new Promise(() => undefined)));
+    await screen.findByTestId("view-fullscreen");
+    const mayRest = (since: number, at: number): boolean => members[0]!.mayRest(since, at);
+    const ask = async (id: number, at: number, method = "tools/call"): Promise<void> => {
+      now.mockReturnValue(at);
+      const before = asked.filter((it) => it === "view_request").length;
+      say(frame, { id, method, params: method === "tools/call" ? { name: "poll", arguments: {} } : { url: "https://a.example/" } });
+      await waitFor(() => expect(asked.filter((it) => it === "view_request")).toHaveLength(before + 1));
+    };
+    expect(mayRest(1000, 12_000)).toBe(true);
+    // It was asked for in sight, and may take a while.
+    await ask(11, 1000);
+    expect([mayRest(1000, 12_000), mayRest(1000, 1000 + MOST_WAIT_MS - 1), mayRest(1000, 1000 + MOST_WAIT_MS)]).toEqual([false, false, true]);
+    // The next poll is made out of sight: nobody waits for it, however young it is.
+    await ask(12, 70_000);
+    expect(mayRest(1000, 70_001)).toBe(true);
+    // A question to the user holds it for as long as it stands.
+    await ask(13, 80_000, "ui/open-link");
+    expect(mayRest(1000, 1_000_000)).toBe(false);
+    join.mockRestore();
   });
 
   it("leaves the frame in the page until the View has put its things away", async () => {

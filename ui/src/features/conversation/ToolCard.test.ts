@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import type { CallState } from "../../bindings/CallState";
 import type { ToolCallView } from "../../bindings/ToolCallView";
+import { offerings } from "../../components/view/offerings.svelte";
 import { demoCall, searchCall } from "../../platform/demo/conversation";
 import { CHIP, demoServers } from "../../platform/demo/servers";
 import BlocksProbe from "./BlocksProbe.test.svelte";
@@ -140,6 +141,17 @@ describe("an approval", () => {
       "Refuse",
       "Never",
     ]);
+  });
+
+  it("of a View's own tool says whose it is, and a yes stands for the conversation at most", () => {
+    const own = { tools: [{ name: "clear", description: null, input_schema_json: "{}", read_only: true, destructive: false }], left_out: [] };
+    offerings.set("c9", { conversationId: "c1", number: 1, label: "View of show, call 1", own });
+    show(demoCall(1, "clear", { state: asking, server_id: "", server_name: "View of show, call 1", of_view: "c9" }));
+    const ask = within(screen.getByRole("group", { name: "Allow View of show, call 1 to run clear?" }));
+    expect(ask.getByTestId("approval-of-view").textContent).toContain("a tool that the View offers itself");
+    expect(ask.getByText("Hints of the View, not checked: it only reads.")).toBeTruthy();
+    expect(ask.getAllByRole("button").map((b) => b.textContent?.trim())).toEqual(["Allow once", "This conversation", "Refuse"]);
+    offerings.delete("c9");
   });
 
   it.each(["once", "conversation", "tool", "server", "refuse", "never"] as const)("answers %s", async (choice) => {

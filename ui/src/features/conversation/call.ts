@@ -94,8 +94,8 @@ export function otherDefects(call: ToolCallView): RuleText[] {
   return call.defects.filter((d) => d.rule === null || !told.has(d.rule));
 }
 
-/** What the server says about its own tool; nobody has checked it. */
-export function serverHints(tool: ToolView | null): string {
+/** What the server, or the View, says about its own tool; nobody has checked it. */
+export function serverHints(tool: Pick<ToolView, "read_only" | "destructive"> | null): string {
   if (tool === null) return "none";
   if (tool.destructive) return "it changes things and may destroy them";
   if (tool.read_only) return "it only reads";
@@ -116,6 +116,9 @@ export const APPROVALS: readonly {
   { choice: "refuse", label: "Refuse", detail: "Not this time; the model is told so.", refuses: true },
   { choice: "never", label: "Never", detail: "Refuse this tool from now on without asking.", refuses: true },
 ];
+
+/** Those that a tool of a View has: nothing of it stands longer than the conversation. */
+export const VIEW_APPROVALS: typeof APPROVALS = APPROVALS.filter((it) => ["once", "conversation", "refuse"].includes(it.choice));
 
 function runningText(call: ToolCallView): string {
   const share = progressShare(call);

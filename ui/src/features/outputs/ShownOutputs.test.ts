@@ -21,6 +21,7 @@ function call(...shown: ShownOutput[]): ToolCallView {
     server_id: "s",
     server_name: "Sample",
     tool: "search",
+    of_view: null,
     title: null,
     arguments_json: "{}",
     origin: "model",

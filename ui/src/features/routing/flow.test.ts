@@ -14,6 +14,7 @@ function call(change: Partial<ToolCallView> = {}): ToolCallView {
     server_id: "s",
     server_name: "Sample",
     tool: "search_customers",
+    of_view: null,
     title: null,
     arguments_json: "{}",
     origin: "model",

@@ -153,6 +153,34 @@ describe("the View tab", () => {
     await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("nowhere cannot be read"));
   });
 
+  it("starts the server again for the files that are chosen for it, by keyboard, and says what is wrong with one", async () => {
+    const wrong = { code: "internal", what: "dist is not the whole path of a file or a folder.", safe: "", todo: "Correct it." };
+    const watch = ({ paths }: { paths: string[] }): unknown => (paths.some((it) => !it.startsWith("/")) ? Promise.reject(wrong) : null);
+    const { of, bench } = await stage({ watch_for_bench: watch as never });
+    const said = (): string | null => screen.getByTestId("bench-fixture-said").textContent;
+    const field = screen.getByTestId<HTMLInputElement>("bench-watch");
+    await userEvent.type(field, "dist{Enter}");
+    await waitFor(() => expect(said()).toContain("dist is not the whole path"));
+    expect([field.value, screen.queryAllByTestId("bench-watched")]).toEqual(["dist", []]);
+    await userEvent.clear(field);
+    await userEvent.type(field, "/home/you/dist{Enter}");
+    await waitFor(() => expect(screen.getAllByTestId("bench-watched")).toHaveLength(1));
+    // The same again is nothing new.
+    await userEvent.type(field, "/home/you/dist{Enter}");
+    await userEvent.clear(field);
+    await userEvent.type(field, "/home/you/server.js{Enter}");
+    await waitFor(() => expect(screen.getAllByTestId("bench-watched")).toHaveLength(2));
+    screen.getByRole("button", { name: "Watch /home/you/dist no more" }).focus();
+    await userEvent.keyboard("{Enter}");
+    await waitFor(() => expect(screen.getAllByTestId("bench-watched").map((it) => it.textContent)).toEqual(["/home/you/server.jsWatch no more"]));
+    const server = (of("watch_for_bench")[0] as { server_id: string }).server_id;
+    expect(of("watch_for_bench").map((it) => (it as { paths: string[] }).paths)).toEqual([
+      ["dist"], ["/home/you/dist"], ["/home/you/dist", "/home/you/server.js"], ["/home/you/server.js"],
+    ]);
+    // They are that server's.
+    expect(Object.keys(bench.watched)).toEqual([server]);
+  });
+
   it("begins with what usher view asked for, and ends its View when another tab is shown", async () => {
     const demo = fakePlatform();
     const tool = (await demo.subscribe(null, () => undefined)).servers.flatMap((it) => it.tools.map((one) => ({ server: it.id, ...one }))).find((it) => it.has_view)!;

@@ -50,8 +50,8 @@ export class Bench {
   place = $state("");
   /** Whether the View is started again when its document changes. */
   follows = $state(true);
-  /** The files whose changes start the server again. */
-  watched = $state.raw<readonly string[]>([]);
+  /** For each server, the files whose changes start it again. */
+  watched = $state.raw<Readonly<Record<string, readonly string[]>>>({});
   /** Whether something was written since an example stood there. */
   touched = $state(false);
   /** Whether the View should run. */

@@ -9,7 +9,7 @@ export async function startBench(store: Store): Promise<boolean> {
   const bench = benchOf(store);
   bench.take(start.server_id, start.form);
   bench.place = start.place ?? "";
-  bench.watched = start.watched;
+  bench.watched = { [start.server_id]: start.watched };
   bench.runs = true;
   return true;
 }

@@ -144,8 +144,19 @@ impl<'t> Text<'t> {
     }
 
     fn quoted_key(&self, at: u32) -> &'t str {
-        let start = long(self.place(at).key);
-        self.text.get(start..string_end(self.text.as_bytes(), start)).unwrap_or_default()
+        let place = self.place(at);
+        let (start, value, bytes) = (long(place.key), long(place.start), self.text.as_bytes());
+        // Between a key and its value stands a colon and nothing but space, so a quote right before a colon is the key's last.
+        let end = match value.checked_sub(2).and_then(|it| bytes.get(it..value)) {
+            Some(b"\":") => value - 1,
+            Some(_) | None => string_end(bytes, start),
+        };
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// The first byte of a value, which tells its kind.
+    fn first(&self, place: Place) -> Option<u8> {
+        self.text.as_bytes().get(long(place.start)).copied()
     }
 
     fn key(&self, at: u32) -> Cow<'t, str> {
@@ -291,7 +302,7 @@ impl<'a> Node<'a, JsonText> for TextNode<'a> {
     fn json_type(&self) -> JsonType {
         match self {
             Self::Name(_) => JsonType::String,
-            Self::Value { .. } => match self.text().as_bytes().first() {
+            Self::Value { text, at } => match text.first(text.place(*at)) {
                 Some(b'{') => JsonType::Object,
                 Some(b'[') => JsonType::Array,
                 Some(b'"') => JsonType::String,

@@ -270,7 +270,7 @@ fn download_file(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
 }
 
 /// Reads content blocks. One bare block, which the specification's text shows, is a list of one.
-fn blocks(content: &RawJson) -> Result<Vec<ContentBlock>, ErrorObject> {
+pub(super) fn blocks(content: &RawJson) -> Result<Vec<ContentBlock>, ErrorObject> {
     let blocks: Vec<ContentBlock> = if content.is_object() {
         vec![ContentBlock::from_raw(content)]
     } else {

@@ -6,7 +6,7 @@
 //! are the View's. Deliberately absent: any decision.
 
 use super::{
-    csp::{FRAME_ANCESTORS, common_headers},
+    csp::{FRAME_ANCESTORS, NO_WEBRTC, common_headers},
     resource::Permissions,
 };
 
@@ -26,6 +26,7 @@ pub fn headers(permissions: Permissions) -> Vec<(&'static str, String)> {
         "frame-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
+        NO_WEBRTC,
     ];
     let policy = format!("{}; frame-ancestors {FRAME_ANCESTORS}", policy.join("; "));
     common_headers(policy, permissions)
@@ -42,7 +43,7 @@ mod tests {
     fn the_page_may_nothing_that_its_view_may_not() {
         let policy = |headers: Vec<(&'static str, String)>| headers.into_iter().next().unwrap_or_default().1;
         let own = policy(headers(Permissions::default()));
-        expect!["default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors tauri: http://tauri.localhost https://tauri.localhost"].assert_eq(&own);
+        expect!["default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; webrtc 'block'; frame-ancestors tauri: http://tauri.localhost https://tauri.localhost"].assert_eq(&own);
         let view = policy(GrantedCsp::default().response_headers(Mode::Strict, Permissions::default()));
         let sources = |policy: &str, of: &str| {
             let list = policy.split("; ").find_map(|it| it.strip_prefix(of).map(str::to_owned));

@@ -27,12 +27,21 @@ impl Words {
     /// # Errors
     /// There are none, or too many. The error is the answer to the View.
     pub fn read(content: &[ContentBlock], structured: Option<&RawJson>) -> Result<Self, ErrorObject> {
+        let words = Self::of(content, structured)?;
+        if words.text.trim().is_empty() {
+            return Err(invalid("only text reaches the model, and there is none".to_owned()));
+        }
+        Ok(words)
+    }
+
+    /// Reads them where there may be none.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn of(content: &[ContentBlock], structured: Option<&RawJson>) -> Result<Self, ErrorObject> {
         let texts = content.iter().filter_map(ContentBlock::as_text);
         let all: Vec<&str> = texts.chain(structured.map(RawJson::get)).filter(|it| !it.is_empty()).collect();
         let text = all.join("\n");
-        if text.trim().is_empty() {
-            return Err(invalid("only text reaches the model, and there is none".to_owned()));
-        }
         if text.chars().count() > MOST_CHARACTERS {
             return Err(invalid(format!("more than {MOST_CHARACTERS} characters do not reach the model")));
         }

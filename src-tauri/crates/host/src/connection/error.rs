@@ -278,6 +278,11 @@ impl CallError {
         }
     }
 
+    /// The code of the server's own error; none where the host found out by itself.
+    pub fn code(&self) -> Option<i64> {
+        if let Self::Server { code, .. } = self { Some(*code) } else { None }
+    }
+
     /// The same error with every text that a server wrote as `rewrite` gives it back.
     #[must_use]
     pub fn rewritten(mut self, rewrite: impl Fn(String) -> String) -> Self {

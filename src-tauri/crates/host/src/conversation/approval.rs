@@ -40,6 +40,17 @@ pub enum ApprovalChoice {
     Never,
 }
 
+impl ApprovalChoice {
+    /// The same for what is of one conversation alone, such as a View: nothing stands beyond it.
+    pub(super) fn in_conversation(self) -> Self {
+        match self {
+            Self::Once => Self::Once,
+            Self::Conversation | Self::Tool | Self::Server => Self::Conversation,
+            Self::Refuse | Self::Never => Self::Refuse,
+        }
+    }
+}
+
 /// What the user allowed and forbade.
 #[derive(Debug, Default)]
 pub(super) struct Approvals {

@@ -201,6 +201,7 @@ impl Host {
             origin: Origin::User,
             mode: live.mode(),
             model_call: None,
+            of_view: None,
             revision: server.revision(),
             requested: None,
             state: CallState::Done,

@@ -26,6 +26,7 @@ use super::{
     ApprovalChoice, CallRecord, CallState, Host, ItemBody, ProgressRecord, Told, TurnState, ViewRecord,
     approval::Standing,
     live::{Live, State},
+    lock,
     servers::Server,
 };
 use crate::connection::{CallError, CallOptions, Connection, Progress};
@@ -49,6 +50,15 @@ pub struct CallOrder {
     pub reports_to: Option<(String, RawJson)>,
 }
 
+/// What a program that called hears of a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// In words.
+    pub what: String,
+    /// The code of the server's own error (JSON-RPC 2.0, "Error object"); none where the host has the word.
+    pub code: Option<i64>,
+}
+
 /// A call that ended.
 #[derive(Debug, Clone)]
 pub struct CallEnd {
@@ -60,7 +70,7 @@ pub struct CallEnd {
     pub outcome: Option<CallOutcome>,
     /// What a program that called hears instead of the reason that the person reads, where that holds what a server wrote for people alone.
     /// A cancelled call has it only when the user had not answered yet.
-    pub heard: Option<String>,
+    pub heard: Option<Heard>,
     /// From the request on its way to the server, until its result was routed and validated. `None` when no result came.
     pub routed_in: Option<Duration>,
 }
@@ -81,7 +91,9 @@ impl CallEnd {
                 let said = value.map_or_else(String::new, |it| format!(": {it}"));
                 Err(format!("{} failed{said}", self.record.tool))
             }
-            (CallState::Failed { what, .. }, _) => Err(self.heard.clone().unwrap_or_else(|| what.clone())),
+            (CallState::Failed { what, .. }, _) => {
+                Err(self.heard.as_ref().map_or(what, |it| &it.what).clone())
+            }
             (CallState::Refused, _) => Err(format!("the call of {} was not allowed", self.record.tool)),
             (CallState::Cancelled | CallState::Interrupted, _) => {
                 Err(format!("the call of {} was stopped", self.record.tool))
@@ -94,12 +106,12 @@ impl CallEnd {
 }
 
 /// Why a call came to no result.
-struct Stop {
-    state: CallState,
-    told: Told,
+pub(super) struct Stop {
+    pub(super) state: CallState,
+    pub(super) told: Told,
     /// What a program that called hears, if it is not what the person reads.
-    heard: Option<String>,
-    entry: LedgerEntry,
+    pub(super) heard: Option<Heard>,
+    pub(super) entry: LedgerEntry,
 }
 
 /// A result that was read and routed.
@@ -202,6 +214,7 @@ impl Host {
             origin: order.origin,
             mode: live.mode(),
             model_call: order.model_call.clone(),
+            of_view: None,
             revision: None,
             requested: None,
             state: CallState::Running(None),
@@ -246,6 +259,7 @@ impl Host {
         self.keep_call(live, call).await;
         let sent = Instant::now();
         let raw = self.send_call(live, order, call, (&server, &connection), &selection).await?;
+        lock(&self.0.payloads).make_room(raw.bytes());
         let (outcome, wire_defects) = codec::decode_outcome(selection.revision, &raw).map_err(|error| {
             let what = error.to_string();
             let todo = "Nothing of it reached anybody. Report it to the server's authors, with what came."
@@ -328,7 +342,7 @@ impl Host {
     }
 
     /// Asks the user, unless an answer stands.
-    async fn approve(
+    pub(super) async fn approve(
         &self,
         live: &Live,
         order: &CallOrder,
@@ -364,8 +378,11 @@ impl Host {
         };
         call.waited_ms = self.now_ms() - asked_ms;
         live.with(|it| it.questions.remove(&call.id));
-        let taken_back = || Box::new(Stop { heard: Some(TAKEN_BACK.to_owned()), ..*cancelled() });
+        let taken_back = || {
+            Box::new(Stop { heard: Some(Heard { what: TAKEN_BACK.to_owned(), code: None }), ..*cancelled() })
+        };
         let choice = answer.ok_or_else(taken_back)?;
+        let choice = if call.of_view.is_some() { choice.in_conversation() } else { choice };
         if let Err(error) = self.remember(choice, &live.id, &order.server_id, tool).await {
             tracing::warn!(%error, "an approval could not be kept");
         }
@@ -468,9 +485,9 @@ impl Host {
                 let todo =
                     "The server is still connected. Change what was asked for and try again.".to_owned();
                 Box::new(Stop {
+                    heard: Some(Heard { what: what.clone(), code: Some(code) }),
                     state: CallState::Failed { what, todo },
                     told: Told::ProtocolError(message.clone()),
-                    heard: None,
                     entry: LedgerEntry::Rejected { code, message },
                 })
             }
@@ -545,7 +562,7 @@ fn sentence_about(name: &str, text: &str) -> String {
 }
 
 /// Checks what the model wrote against the tool's own schema.
-fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
+pub(super) fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
     match Compiled::new(&tool.input_schema).check(arguments) {
         Verdict::Fits | Verdict::NotChecked(_) => Ok(()),
         Verdict::Violates { problems, .. } => {
@@ -589,7 +606,7 @@ fn failed(error: &CallError) -> Box<Stop> {
     Box::new(Stop {
         state: CallState::Failed { what: sentence(&what), todo: error.todo().to_owned() },
         told: Told::ProtocolError(heard.clone()),
-        heard: Some(sentence(&heard)),
+        heard: Some(Heard { what: sentence(&heard), code: error.code() }),
         entry: LedgerEntry::Failed { what },
     })
 }
@@ -597,7 +614,7 @@ fn failed(error: &CallError) -> Box<Stop> {
 /// What a program hears whose call was cancelled before the user answered.
 const TAKEN_BACK: &str = "The call was cancelled before the user answered.";
 
-fn cancelled() -> Box<Stop> {
+pub(super) fn cancelled() -> Box<Stop> {
     let entry = LedgerEntry::Failed { what: "the call was stopped by you".to_owned() };
     Box::new(Stop { state: CallState::Cancelled, told: Told::State, heard: None, entry })
 }

@@ -117,6 +117,15 @@ pub enum HostEvent {
         /// Its parameters, as JSON.
         params: String,
     },
+    /// A live View is called for a tool that it offers itself, or is not waited for any more.
+    ViewCall {
+        /// The View.
+        view_id: String,
+        /// Names the call; the answer comes with it.
+        call: u32,
+        /// The parameters of `tools/call`, as JSON. Without them the call is cancelled.
+        params: Option<String>,
+    },
     /// A live View was ended; its frame goes at once.
     ViewEnded {
         /// The View.

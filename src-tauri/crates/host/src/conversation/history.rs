@@ -102,6 +102,11 @@ impl Host {
                     self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
                 ModelToolResult::script(id, *failed, &text)
             }
+            Told::ViewAnswer { handle, failed } => {
+                let text =
+                    self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
+                ModelToolResult::of_view(id, *failed, &text)
+            }
         }
     }
 
@@ -123,7 +128,9 @@ pub(super) fn payload_of(source: &Source, raw: RawJson) -> Option<Payload> {
     let is_content = match source {
         Source::Output(selector) => selector.format == Format::Content,
         Source::LegacyContent => true,
-        Source::LegacyStructured | Source::LegacyResult | Source::ExtensionMeta(_) => false,
+        Source::LegacyStructured | Source::LegacyResult | Source::ExtensionMeta(_) | Source::ViewAnswer => {
+            false
+        }
     };
     if is_content { raw.to().ok().map(Payload::Content) } else { Some(Payload::Structured(raw)) }
 }
@@ -141,7 +148,8 @@ fn readable<'a>(source: &Source, payload: &'a Payload) -> Option<AssistantOutput
             Source::LegacyContent
             | Source::LegacyStructured
             | Source::LegacyResult
-            | Source::ExtensionMeta(_),
+            | Source::ExtensionMeta(_)
+            | Source::ViewAnswer,
             _,
         ) => None,
     }
@@ -265,6 +273,7 @@ fn origin_name(origin: &Origin) -> String {
         Origin::LegacyContent { block } => format!("content, block {block},"),
         Origin::LegacyStructured => "structuredContent".to_owned(),
         Origin::Script => "what the script returned and printed,".to_owned(),
+        Origin::View => "what a View answered,".to_owned(),
         Origin::ArgumentErrors => "what is wrong with the arguments".to_owned(),
         Origin::ProtocolError => "the server's error".to_owned(),
         Origin::Brought { block } => format!("block {block}"),

@@ -45,11 +45,21 @@ pub(super) struct PayloadCache {
 impl PayloadCache {
     pub(super) fn put(&mut self, handle: &str, value: RawJson) {
         let bytes = value.bytes();
+        self.make_room(bytes);
         self.values.put(handle, value, bytes);
+    }
+
+    /// Lets go of what a value of this size is going to displace, so that the two are not held at once while the new one is looked at.
+    pub(super) fn make_room(&mut self, bytes: usize) {
+        for handle in self.values.make_room(bytes) {
+            // A table holds the value that it is made of.
+            self.tables.remove(&handle);
+        }
     }
 
     fn put_table(&mut self, handle: &str, table: Arc<TableIndex>) {
         let bytes = table.bytes();
+        self.tables.make_room(bytes);
         self.tables.put(handle, table, bytes);
     }
 }
@@ -70,10 +80,27 @@ impl<T: Clone> Held<T> {
     fn put(&mut self, handle: &str, value: T, bytes: usize) {
         self.bytes += bytes;
         self.all.push_back((handle.to_owned(), value, bytes));
-        while self.bytes > HELD_BYTES && self.all.len() > 1 {
-            let Some((_, _, gone)) = self.all.pop_front() else { break };
-            self.bytes -= gone;
+    }
+
+    /// Lets go of the oldest until something of this size fits, or nothing is left; tells whose they were.
+    fn make_room(&mut self, bytes: usize) -> Vec<String> {
+        let mut gone = Vec::new();
+        while self.bytes.saturating_add(bytes) > HELD_BYTES
+            && let Some((handle, _, size)) = self.all.pop_front()
+        {
+            self.bytes -= size;
+            gone.push(handle);
         }
+        gone
+    }
+
+    fn remove(&mut self, handle: &str) {
+        let bytes = &mut self.bytes;
+        self.all.retain(|it| {
+            let stays = it.0 != handle;
+            *bytes -= if stays { 0 } else { it.2 };
+            stays
+        });
     }
 
     fn get(&mut self, handle: &str) -> Option<T> {
@@ -138,7 +165,8 @@ impl Host {
             Source::LegacyStructured
             | Source::LegacyContent
             | Source::LegacyResult
-            | Source::ExtensionMeta(_) => None,
+            | Source::ExtensionMeta(_)
+            | Source::ViewAnswer => None,
         };
         let value = raw.clone();
         let shape = tokio::task::spawn_blocking(move || classify(&value, schema.as_ref()))
@@ -374,7 +402,9 @@ impl Host {
             it.calls.values().find_map(|call| {
                 let delivery =
                     call.deliveries.iter().find(|it| it.to == Consumer::User && it.handle == handle)?;
-                Some((call.clone(), delivery.source.clone()))
+                // What a View answered has its own way, on which it is marked as the View's words (X5).
+                let is_shown = delivery.source != Source::ViewAnswer;
+                is_shown.then(|| (call.clone(), delivery.source.clone()))
             })
         });
         let (call, source) = found.ok_or_else(|| HostError::unknown("output"))?;
@@ -537,4 +567,31 @@ pub(super) async fn write_new(folder: &Path, name: &str, bytes: Vec<u8>) -> Resu
         ))
     })
     .await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_large_value_displaces_goes_before_it_comes_and_takes_its_table_along() {
+        let records = |bytes: usize| {
+            let text = format!(r#"[{{"a":"{}"}}]"#, "x".repeat(bytes));
+            RawJson::parse(text).unwrap()
+        };
+        let mut cache = PayloadCache::default();
+        let (small, large) = (records(10), records(HELD_BYTES / 2));
+        for (handle, value) in [("small", &small), ("large", &large)] {
+            cache.put(handle, value.clone());
+            let Shape::Table(table) = classify(value, None) else { panic!("no table") };
+            cache.put_table(handle, Arc::from(table));
+        }
+        assert!(cache.values.get("small").is_some() && cache.values.get("large").is_some());
+        cache.make_room(HELD_BYTES / 2);
+        assert!(cache.values.get("large").is_none() && cache.tables.get("large").is_none());
+        cache.put("larger than all", records(2 * HELD_BYTES));
+        assert!(cache.values.get("larger than all").is_some(), "the last is held whatever its size");
+        assert_eq!(cache.values.all.len(), 1);
+        assert_eq!(cache.tables.bytes, cache.tables.all.iter().map(|it| it.2).sum::<usize>());
+    }
 }

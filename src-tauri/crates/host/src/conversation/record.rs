@@ -181,7 +181,7 @@ pub struct CallRecord {
     pub item_id: Option<String>,
     /// Its number in the conversation, from 1.
     pub number: u32,
-    /// The server; empty for the host's own tool.
+    /// The server; empty for the host's own tool and for one of a View.
     pub server_id: String,
     /// The server's name when the call was made.
     pub server_name: String,
@@ -197,6 +197,9 @@ pub struct CallRecord {
     pub mode: Mode,
     /// The id on the model's wire, if the model called.
     pub model_call: Option<String>,
+    /// The call whose View is asked, if the tool is one that a View offers itself.
+    #[serde(default)]
+    pub of_view: Option<String>,
     /// The revision of the request.
     pub revision: Option<Revision>,
     /// `requestedOutputs` as sent.
@@ -421,6 +424,13 @@ pub enum Told {
         /// Opens it.
         handle: String,
         /// Whether the script failed.
+        failed: bool,
+    },
+    /// What a View answered to a call of its own tool.
+    ViewAnswer {
+        /// Opens the words.
+        handle: String,
+        /// Whether the View says that the tool failed.
         failed: bool,
     },
 }

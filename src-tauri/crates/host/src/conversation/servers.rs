@@ -244,8 +244,9 @@ impl Host {
             let version = greeting.server_version.as_deref().unwrap_or_default();
             facts.server_info =
                 greeting.server_name.as_ref().map(|name| format!("{name} {version}").trim().to_owned());
-            facts.extensions =
-                if greeting.has_extension(UI_EXTENSION) { Extensions::ui() } else { Extensions::default() };
+            // Negotiated is what both sides name (X7).
+            let has_ui = self.connection_options().ui_extension && greeting.has_extension(UI_EXTENSION);
+            facts.extensions = if has_ui { Extensions::ui() } else { Extensions::default() };
             let era = Era::next(facts.row.era.as_deref(), greeting.remember.clone(), self.now_ms());
             let changed = facts.row.era != era;
             facts.row.era = era;

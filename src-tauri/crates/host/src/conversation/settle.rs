@@ -50,7 +50,8 @@ impl Host {
                     Source::LegacyStructured
                     | Source::ExtensionMeta(_)
                     | Source::LegacyContent
-                    | Source::LegacyResult,
+                    | Source::LegacyResult
+                    | Source::ViewAnswer,
                     _,
                 ) => {
                     verdicts.push(None);
@@ -175,7 +176,7 @@ impl Host {
         let read = read.fold(None, |found, it| match it.source {
             Source::LegacyStructured => Some(Half::Structured),
             Source::LegacyContent => found.or(Some(Half::Content)),
-            Source::Output(_) | Source::ExtensionMeta(_) | Source::LegacyResult => found,
+            Source::Output(_) | Source::ExtensionMeta(_) | Source::LegacyResult | Source::ViewAnswer => found,
         });
         self.record(live, Some(&call.id), LedgerEntry::Compared { comparison, read });
     }

@@ -16,6 +16,7 @@ use super::{
     Told, TurnFailure, TurnState,
     exchange::Kept,
     live::{Live, is_of_user},
+    views::OwnTool,
 };
 use crate::model::{
     AdaptedSchema, Arguments, Cut, Encoded, Finish, HostText, ModelError, ModelSpec, OfferedTool, OpenAiChat,
@@ -46,9 +47,34 @@ struct Offer {
 }
 
 struct Offered {
-    server_id: String,
-    tool: String,
+    of: Offerer,
     schema: AdaptedSchema,
+}
+
+/// Whose tool it is.
+enum Offerer {
+    Server { server_id: String, tool: String },
+    View(OwnTool),
+}
+
+impl Offer {
+    /// Adds a tool, if a model can be told of its arguments.
+    fn add(&mut self, wire_name: &Arc<str>, tool: &Tool, of: Offerer, from: &str) {
+        match AdaptedSchema::for_openai(&tool.input_schema) {
+            Ok(schema) => {
+                let words = tool.description.as_deref();
+                self.tools.push(match &of {
+                    Offerer::Server { .. } => OfferedTool::new(wire_name.clone(), words, schema.sent.clone()),
+                    Offerer::View(own) => {
+                        let words = format!("{}: {}", own.label, words.unwrap_or("(it says nothing of it)"));
+                        OfferedTool::of_view(wire_name.clone(), &words, schema.sent.clone())
+                    }
+                });
+                self.by_name.insert(wire_name.to_string(), Offered { of, schema });
+            }
+            Err(why) => self.left_out.push(format!("{} of {from} is not offered: {why}", tool.name)),
+        }
+    }
 }
 
 impl Host {
@@ -233,24 +259,17 @@ impl Host {
             }
             let Some(server) = self.server(&preview.server_id) else { continue };
             let wire_name = names.name(&server.id, &server.name, &preview.tool.name);
-            match AdaptedSchema::for_openai(&preview.tool.input_schema) {
-                Ok(schema) => {
-                    let description = preview.tool.description.as_deref();
-                    offer.tools.push(OfferedTool::new(wire_name.clone(), description, schema.sent.clone()));
-                    let tool = preview.tool.name.clone();
-                    offer.by_name.insert(
-                        wire_name.to_string(),
-                        Offered { server_id: server.id.clone(), tool, schema },
-                    );
-                }
-                Err(refusal) => {
-                    let why = refusal;
-                    offer
-                        .left_out
-                        .push(format!("{} of {} is not offered: {why}", preview.tool.name, server.name));
-                }
-            }
+            let of = Offerer::Server { server_id: server.id.clone(), tool: preview.tool.name.clone() };
+            offer.add(&wire_name, &preview.tool, of, &server.name);
         }
+        // After all of servers, so that no name of theirs is another because a View is open.
+        let (own, left_out) = self.own_tools(live);
+        for it in own {
+            let wire_name = names.name(&it.call_id, &format!("view {}", it.number), &it.tool.name);
+            let (tool, from) = (Arc::clone(&it.tool), it.label.clone());
+            offer.add(&wire_name, &tool, Offerer::View(it), &from);
+        }
+        offer.left_out.extend(left_out);
         offer
     }
 
@@ -434,10 +453,15 @@ impl Host {
             let what = format!("The model called {:?}, which was not offered to it.", call.wire_name);
             return self.decline(live, call, Told::UnknownTool, &what).await;
         };
+        let arguments = offered.schema.unwrap_arguments(&arguments);
+        let (server_id, tool) = match &offered.of {
+            Offerer::View(own) => return self.run_view_tool(live, call, own, arguments, cancel).await,
+            Offerer::Server { server_id, tool } => (server_id.clone(), tool.clone()),
+        };
         let order = CallOrder {
-            server_id: offered.server_id.clone(),
-            tool: offered.tool.clone(),
-            arguments: offered.schema.unwrap_arguments(&arguments),
+            server_id,
+            tool,
+            arguments,
             origin: Origin::Model,
             model_call: Some(call.id.clone()),
             cancel: cancel.clone(),

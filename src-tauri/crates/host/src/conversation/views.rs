@@ -2,7 +2,8 @@
 //!
 //! The page carries messages. `documents` reads what a View is made of, `requests` answers what it asks for, `told` says what it is told,
 //! `consent` asks the user for it, `files` saves what the user agreed to, `doors` lets its words into the conversation, `grants` knows what
-//! the user lets Views have, `passage` their way to the network, and `stopped` which Views were ended from outside, and why.
+//! the user lets Views have, `own_tools` asks a View for what it offers, `passage` their way to the network, and `stopped` which Views were
+//! ended from outside, and why.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,6 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
@@ -18,6 +20,7 @@ use crate::app_view::{
     access::{self, Wish},
     csp::{self, Mode, RejectedSource, SANDBOX},
     egress::Refusals,
+    own_tools::OwnTools,
     projection,
     rate::Limiter,
     registry::{HostLabel, LiveView, Registry, Served},
@@ -29,12 +32,14 @@ mod documents;
 mod doors;
 mod files;
 pub(super) mod grants;
+mod own_tools;
 mod passage;
 mod requests;
 mod stopped;
 mod told;
 
 pub use grants::{ViewAccess, WishState};
+pub(super) use own_tools::{OwnTool, Unanswered, judge};
 pub use passage::Tunnel;
 pub use stopped::PageLoss;
 pub(super) use told::MAX_ANSWER;
@@ -59,6 +64,8 @@ pub(super) struct Views {
     asking: BTreeSet<String>,
     /// The tunnels that are open.
     tunnels: passage::Tunnels,
+    /// The newest call of a View's own tool. No two have the same number, so that no View can answer for another.
+    newest_call: u32,
     refusals: Refusals,
     /// What Views ask of the user.
     consent: consent::Line,
@@ -79,6 +86,10 @@ struct Open {
     end: CancellationToken,
     /// Held while the user is asked about a call of it: one question at a time.
     asks: Arc<tokio::sync::Mutex<()>>,
+    /// The tools that it offers itself.
+    tools: OwnTools,
+    /// Calls of them that it has not answered, by their number.
+    calls: BTreeMap<u32, oneshot::Sender<ViewReply>>,
     /// Held from the question about files of it until they are saved.
     saves: Arc<tokio::sync::Mutex<()>>,
 }

@@ -214,6 +214,17 @@ impl ModelToolResult {
         Self { call_id: call_id.into(), is_error, items: vec![item] }
     }
 
+    /// What a View answered to a call of its own tool, marked as the View's words (X5).
+    pub fn of_view(call_id: impl Into<Arc<str>>, is_error: bool, text: &str) -> Self {
+        let items = if text.is_empty() {
+            vec![SourcedItem::host(HostText::EmptyResult)]
+        } else {
+            let words = SourcedItem::new(ModelItem::Text(text.into()), Origin::View);
+            vec![SourcedItem::host(HostText::ViewSays), words]
+        };
+        Self { call_id: call_id.into(), is_error, items }
+    }
+
     /// What a server wrote and the user let in; `item_id` stands in the place of a call's id. Without anything readable there is none.
     pub(super) fn brought(item_id: Arc<str>, blocks: &[ContentBlock]) -> Option<Self> {
         let item = |(block, it)| Some(SourcedItem::new(item_of(it)?, Origin::Brought { block }));

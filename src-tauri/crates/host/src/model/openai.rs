@@ -150,6 +150,9 @@ fn write_tools(w: &mut BodyWriter, tools: &[OfferedTool], choice: ToolChoice) {
             if tool.by_host {
                 w.host(&HostText::RunScriptDescription);
             }
+            if tool.of_view {
+                w.host(&HostText::ViewTool);
+            }
             w.escaped(&source(ToolPart::Description), description);
             w.envelope("\"");
         }

@@ -132,6 +132,8 @@ pub enum Origin {
     LegacyStructured,
     /// What a script returned or printed (ARCHITECTURE.md, "Scripts").
     Script,
+    /// What a View answered to a call of a tool that it offers itself.
+    View,
     /// The host's list of what is wrong with arguments, made from the tool's own schema and the model's own values.
     ArgumentErrors,
     /// A protocol error's message, in the server's words.
@@ -190,6 +192,7 @@ impl Source {
                 }
                 Origin::LegacyStructured => format!("call {call_id}: structuredContent, by policy"),
                 Origin::Script => format!("call {call_id}: what the script returned"),
+                Origin::View => format!("call {call_id}: what a View answered"),
                 Origin::ArgumentErrors => format!("call {call_id}: what is wrong with its arguments"),
                 Origin::ProtocolError => format!("call {call_id}: the server's error"),
                 Origin::Brought { block } => format!("block {block} of {call_id}"),

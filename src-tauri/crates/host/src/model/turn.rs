@@ -50,6 +50,8 @@ pub struct OfferedTool {
     /// The schema that is sent, from [`super::AdaptedSchema`].
     pub schema: RawJson,
     pub(super) by_host: bool,
+    /// Whether a View offers it, which is said before its description.
+    pub(super) of_view: bool,
 }
 
 /// A stored item of a conversation, in the order in which it happened.
@@ -215,7 +217,12 @@ impl OfferedTool {
     /// A tool of a server.
     pub fn new(wire_name: impl Into<Arc<str>>, description: Option<&str>, schema: RawJson) -> Self {
         let description = description.filter(|it| !it.is_empty()).map(Into::into);
-        Self { wire_name: wire_name.into(), description, schema, by_host: false }
+        Self { wire_name: wire_name.into(), description, schema, by_host: false, of_view: false }
+    }
+
+    /// A tool that a View offers itself; the description is the View's.
+    pub fn of_view(wire_name: impl Into<Arc<str>>, description: &str, schema: RawJson) -> Self {
+        Self { of_view: true, ..Self::new(wire_name, Some(description), schema) }
     }
 
     /// The host's own tool that runs scripts, with the typed interface `api` (ARCHITECTURE.md, "Scripts").
@@ -227,6 +234,7 @@ impl OfferedTool {
             description: Some(api.into()),
             schema,
             by_host: true,
+            of_view: false,
         }
     }
 }

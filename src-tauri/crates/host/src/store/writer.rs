@@ -69,6 +69,7 @@ impl Writer {
             erase: false,
             synced: Instant::now(),
             retry: options.retry,
+            lasting: options.lasting,
             health,
         };
         thread::Builder::new()
@@ -115,6 +116,7 @@ struct Thread {
     erase: bool,
     synced: Instant,
     retry: Duration,
+    lasting: bool,
     health: watch::Sender<Health>,
 }
 
@@ -248,7 +250,12 @@ impl Thread {
         sync: bool,
     ) -> Result<Vec<Result<(), StoreError>>, (usize, rusqlite::Error)> {
         let sql = |sql: &str, done: usize| self.connection.execute_batch(sql).map_err(|error| (done, error));
-        sql(if sync { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" }, 0)?;
+        let care = match (self.lasting, sync) {
+            (true, true) => "PRAGMA synchronous = FULL",
+            (true, false) => "PRAGMA synchronous = NORMAL",
+            (false, _) => "PRAGMA synchronous = OFF",
+        };
+        sql(care, 0)?;
         sql("BEGIN IMMEDIATE", 0)?;
         let mut outcomes = Vec::with_capacity(count);
         for (index, write) in self.backlog.iter().take(count).enumerate() {

@@ -179,12 +179,13 @@ fn the_headers_of_a_view_without_wishes() {
     let headers = GrantedCsp::default().response_headers(Mode::Strict, Permissions::default());
     let lines: Vec<String> = headers.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
     expect![[r#"
-        Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' blob: data:; font-src 'self' blob: data:; media-src 'self' blob: data:; connect-src 'none'; worker-src 'self' blob:; frame-src 'none'; child-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'self' tauri: http://tauri.localhost https://tauri.localhost
+        Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' blob: data:; font-src 'self' blob: data:; media-src 'self' blob: data:; connect-src 'none'; worker-src 'self' blob:; frame-src 'none'; child-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; webrtc 'block'; frame-ancestors 'self' tauri: http://tauri.localhost https://tauri.localhost
         Content-Type: text/html; charset=utf-8
         Permissions-Policy: camera=(), microphone=(), geolocation=(), clipboard-write=(), accelerometer=(), ambient-light-sensor=(), bluetooth=(), browsing-topics=(), clipboard-read=(), display-capture=(), gamepad=(), gyroscope=(), hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), midi=(), otp-credentials=(), payment=(), publickey-credentials-create=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), storage-access=(), usb=(), web-share=(), window-management=(), xr-spatial-tracking=()
         X-Content-Type-Options: nosniff
         Referrer-Policy: no-referrer
-        Cache-Control: no-store"#]].assert_eq(&lines.join("\n"));
+        Cache-Control: no-store
+        X-DNS-Prefetch-Control: off"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]
@@ -214,6 +215,7 @@ fn the_policy_names_what_was_granted_and_nothing_else() {
         object-src 'none'
         base-uri https://cdn.example.com
         form-action 'none'
+        webrtc 'block'
         frame-ancestors 'self' tauri: http://tauri.localhost https://tauri.localhost"#]]
     .assert_eq(&csp.header(Mode::Strict).replace("; ", "\n"));
     let rejected: Vec<String> =

@@ -12,6 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::RawJson;
+use uuid::Uuid;
 
 use super::super::HostError;
 
@@ -302,9 +303,17 @@ impl Place {
                 "Choose another place.",
             )
         };
-        let half = path.with_extension("json.part");
-        tokio::fs::write(&half, &text).await.map_err(cannot)?;
-        tokio::fs::rename(&half, path).await.map_err(cannot)?;
+        // Two may be saved at once, so each has a file of its own until it is whole.
+        let half = path.with_extension(format!("json.{}.part", Uuid::new_v4().simple()));
+        let written = async {
+            tokio::fs::write(&half, &text).await?;
+            tokio::fs::rename(&half, path).await
+        };
+        if let Err(error) = written.await {
+            // What is left of it is of no use; that it cannot be removed either says nothing more.
+            drop(tokio::fs::remove_file(&half).await);
+            return Err(cannot(error));
+        }
         Ok((path.clone(), text.len() as u64))
     }
 }
@@ -446,5 +455,21 @@ mod tests {
         place.write(&Fixture::of("u")).await.unwrap();
         assert_eq!(place.read().await.unwrap(), Fixture::of("u"));
         assert_eq!(names(folder.path()).await, ["one", "package"]);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_saved_twice_at_once_is_whole_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let saves = (0..24).map(|index| {
+            let place = Place::of("one", folder.path()).unwrap();
+            tokio::spawn(async move { place.write(&Fixture::of("t".repeat(1 + index * 2_000))).await })
+        });
+        for save in saves.collect::<Vec<_>>() {
+            save.await.unwrap().unwrap();
+        }
+        assert!(Place::of("one", folder.path()).unwrap().read().await.unwrap().tool.starts_with('t'));
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, ["one.json"]);
     }
 }

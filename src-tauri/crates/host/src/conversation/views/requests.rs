@@ -20,7 +20,7 @@ use crate::{
         projection,
         rate::{Admission, Lane},
     },
-    connection::Answer,
+    connection::{Answer, CallError},
 };
 
 /// How many requests are remembered that were given up before they came.
@@ -207,11 +207,11 @@ impl Host {
             ViewRequest::ListTools => Ok(projection::tools_list(tools)),
             ViewRequest::ReadResource { uri } => {
                 let connection = self.connection_for_view(call)?;
-                connection.read_resource(&uri).await.map_err(|error| unreachable_server(&error.in_short()))
+                connection.read_resource(&uri).await.map_err(|error| server_error(&error))
             }
             ViewRequest::List(list) => {
                 let pages = self.connection_for_view(call)?.list_pages(list.method()).await;
-                let pages = pages.map_err(|error| unreachable_server(&error.in_short()))?;
+                let pages = pages.map_err(|error| server_error(&error))?;
                 Ok(all_pages(&pages, list.member()))
             }
             ViewRequest::Ping => Ok(json!({}).into()),
@@ -272,9 +272,10 @@ impl Host {
         match (&end.record.state, self.view_result(&end.record).await) {
             (CallState::Done | CallState::ToolError, Some(result)) => Ok(result),
             (CallState::ToolError, None) => Ok(projection::error_without_output()),
-            (CallState::Failed { what, .. }, _) => {
-                Err(unreachable_server(end.heard.as_ref().unwrap_or(what)))
-            }
+            (CallState::Failed { what, .. }, _) => Err(match &end.heard {
+                Some(heard) => told_of(heard.code, &heard.what),
+                None => unreachable_server(what),
+            }),
             (CallState::Refused, _) => {
                 if turn.is_some() {
                     self.was_refused(view_id);
@@ -337,6 +338,20 @@ fn all_pages(pages: &[RawJson], member: &str) -> RawJson {
 
 pub(super) fn unreachable_server(why: &str) -> ErrorObject {
     ErrorObject::new(-32000, why)
+}
+
+/// A failure of a request to the View's own server.
+fn server_error(error: &CallError) -> ErrorObject {
+    told_of(error.code(), &error.in_short())
+}
+
+/// The server's own code is kept and marked as such, so that a View can tell it from a refusal of the host, which has no `data`. What
+/// else the server put beside it is left out.
+fn told_of(code: Option<i64>, what: &str) -> ErrorObject {
+    match code {
+        Some(code) => ErrorObject::new(code, what).with_data(json!({"from": "server"})),
+        None => unreachable_server(what),
+    }
 }
 
 /// The answer to a request that nobody waits for.

@@ -265,3 +265,21 @@ async fn the_database_is_for_its_owner_alone() {
     }
     assert_eq!(fs::metadata(store.dir()).unwrap().permissions().mode() & 0o777, 0o700);
 }
+
+#[tokio::test]
+async fn only_what_lasts_waits_for_the_disk() {
+    for (lasting, expected) in [(true, 2), (false, 0)] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), &StoreOptions { lasting, ..quick() }).unwrap().store;
+        store.create_conversation(conversation("c", "t")).await.unwrap();
+        let (answer, waits) = std::sync::mpsc::channel();
+        store.core.writer.between(move |connection| {
+            // https://sqlite.org/pragma.html#pragma_synchronous: 0 is OFF, 2 is FULL.
+            let care: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+            answer.send(care).unwrap();
+        });
+        assert_eq!(waits.recv().unwrap(), expected);
+        assert_eq!(store.conversations().await.unwrap().len(), 1);
+        store.close().await.unwrap();
+    }
+}
