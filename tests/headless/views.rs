@@ -113,7 +113,7 @@ async fn a_view_that_asks_for_what_is_not_its_own_is_refused() {
         ui/open-link: -32602 only http and https addresses are opened
         ui/open-link: -32602 addresses with a user in them are not opened
         resources/read: -32602 uri is not the address of a resource
-        resources/read: -32000 the server refused: there is no resource file:///etc/passwd (-32602)
+        resources/read: -32602 the server refused: there is no resource file:///etc/passwd (-32602)
         ui/message: -32602 a View speaks as "user" only"#]]
     .assert_eq(&lines.join("\n"));
     assert_eq!(scene.calls_on_the_wire(SERVER), before, "nothing of this reached the server");
