@@ -391,3 +391,23 @@ async fn x7_without_a_frame_for_views_none_is_advertised() {
         }
     }
 }
+
+/// What is mended so that a View can start, and what its SDK may not take, is said to whoever builds the server.
+#[tokio::test]
+async fn what_a_view_is_told_otherwise_is_remarked_on_the_wire() {
+    let declaration = r#"{"inputSchema":{"properties":{}},"outputVariants":[{"audience":"assistant","format":"content"},
+        {"audience":"io.modelcontextprotocol/ui","format":"structured"}],"_meta":{"ui":{"resourceUri":"ui://a/b"}}}"#;
+    let result = r#"{"resultType":"complete","outputs":[{"audience":"assistant","format":"content","content":[]},
+        {"audience":"io.modelcontextprotocol/ui","format":"structured","structuredContent":[1]}]}"#;
+    let script = Script::new("2026-12-01").answering("server/discover", DISCOVERED);
+    let scene = Scene::open(script.tool("show", declaration, result).view("<p>hello</p>", None)).await;
+    scene.view().await;
+    let lines = scene.stage.host.wire_lines(Some(SERVER), 0, 10_000);
+    let remarks: Vec<&str> = lines
+        .iter()
+        .filter(|it| it.channel == Channel::Host && it.title == "View")
+        .map(|it| it.text.as_str())
+        .collect();
+    assert!(remarks.iter().any(|it| it.contains("inputSchema of show")), "{remarks:?}");
+    assert!(remarks.iter().any(|it| it.contains("object") && !it.contains("inputSchema")), "{remarks:?}");
+}

@@ -205,6 +205,7 @@ impl Host {
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
         let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
         let outcome = self.outcome_for_view(&call).await;
+        self.remark_on(&call.server_id, &tool);
         Ok(launch(label, opened, &call, &tool, &document, outcome))
     }
 
@@ -219,6 +220,7 @@ impl Host {
     ) -> Result<Launch, HostError> {
         let label = HostLabel::new(random_label());
         let opened = self.register(label, &live.id, call, document, mode)?;
+        self.remark_on(&call.server_id, shown.0);
         Ok(launch(label, opened, call, shown.0, document, shown.1))
     }
 
@@ -304,6 +306,13 @@ impl Host {
     /// A View is gone: its address answers nothing any more, and what it asked for ends.
     pub fn close_view(&self, view_id: &str) {
         lock(&self.0.views).close(view_id);
+    }
+
+    /// Tells whoever builds the server what its View is told otherwise than it was declared. It stands in the Wire tab.
+    fn remark_on(&self, server_id: &str, tool: &Tool) {
+        for remark in projection::tool(tool).1 {
+            self.remark(server_id, "View", remark.text);
+        }
     }
 
     /// The page that held the Views is gone.

@@ -85,7 +85,11 @@ impl Host {
             None => None,
         };
         let is_error = call.state == CallState::ToolError;
-        projection::selected_output(&value, is_error, meta.as_ref()).ok().map(|it| it.0)
+        let (projected, remarks) = projection::selected_output(&value, is_error, meta.as_ref()).ok()?;
+        for remark in remarks {
+            self.remark(&call.server_id, "View", remark.text);
+        }
+        Some(projected)
     }
 
     /// Tells the open Views of a call how it ended.
