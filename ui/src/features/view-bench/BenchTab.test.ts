@@ -35,7 +35,7 @@ const LAUNCH: ViewLaunch = {
 };
 
 /** A bench whose Views open, and what was asked of the host. */
-async function stage(change: Partial<Record<string, (payload: never) => unknown>> = {}, before: (store: Store) => unknown = () => undefined) {
+async function stage(change: Partial<Record<string, (payload: never) => unknown>> = {}, before: (store: Store) => unknown = () => undefined, shows = "bench-input") {
   const demo = fakePlatform();
   const asked: [string, unknown][] = [];
   let opened = 0;
@@ -53,7 +53,7 @@ async function stage(change: Partial<Record<string, (payload: never) => unknown>
   await store.start();
   await before(store);
   const { unmount } = render(Stage, { store });
-  await screen.findByTestId("bench-input");
+  await screen.findByTestId(shows);
   const of = (cmd: string): unknown[] => asked.filter((it) => it[0] === cmd).map((it) => it[1]);
   return { store, bench: benchOf(store), of, unmount };
 }
@@ -132,6 +132,42 @@ describe("the View tab", () => {
     news = { kind: "same" };
     expect(of("close_view")).toEqual([{ view_id: "v1" }]);
     await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("HTML changed"));
+  });
+
+  it("says that the document cannot be looked at for as long as it cannot", async () => {
+    let news: BenchNews = { kind: "unknown", why: "the server is not connected" };
+    await stage({ bench_news: () => news });
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("not connected"), { timeout: 3000 });
+    news = { kind: "same" };
+    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toBe(""), { timeout: 3000 });
+  });
+
+  it("says why nothing was sent when the output is not whole", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write("{");
+    await userEvent.click(screen.getByTestId("bench-send"));
+    expect(of("end_bench_call")).toEqual([]);
+    expect(screen.getByTestId("bench-said").textContent).toContain("Nothing was sent");
+    expect(screen.getByTestId("bench-start").title).toContain("no JSON");
+  });
+
+  it("says why a server that failed shows nothing, with its last words, and starts it again", async () => {
+    const { of } = await stage({ bench_tools: () => [], restart_server: () => null }, (store) => {
+      const server = store.state?.servers[0];
+      if (server === undefined) throw new Error("no server");
+      server.state = { kind: "failed", what: "node ended with code 1.", todo: "Correct it and start it again." };
+      server.stderr_tail = ["Error: Cannot find module nosuch.mjs"];
+    }, "bench-server-state");
+    const face = await screen.findByTestId("bench-server-state");
+    expect(face.textContent).toContain("node ended with code 1.");
+    expect(face.textContent).toContain("Cannot find module nosuch.mjs");
+    await userEvent.click(screen.getByTestId("bench-restart"));
+    expect(of("restart_server")).toHaveLength(1);
   });
 
   it("saves a fixture and opens it again", async () => {
