@@ -6,8 +6,8 @@
 //! counted in turns of this watch, each of which waits for the window's own thread, so neither a computer that slept nor one that is
 //! slow as a whole counts; and only a process that used the processor meanwhile is ended, so a page under a debugger, or one that shows
 //! a dialog, is left alone. An answer now and then ends no silence (`silence`), and the last View may have left something behind, so the
-//! page is asked once more after it went. Deliberately absent: other systems. WebView2 gives each View a process of its own, and WKWebView has no
-//! call that ends one.
+//! page is asked once more after it went. Deliberately absent: other systems. WebView2 gives each View a process of its own, and
+//! WKWebView has no call that ends one.
 
 mod process;
 mod silence;

@@ -242,7 +242,8 @@ fn message(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
     Ok(ViewRequest::Message { content })
 }
 
-fn update_model_context(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
+/// The two halves of what a View says: blocks, and a value. Each may be missing or `null`.
+pub(super) fn halves(params: &RawJson) -> Result<(Vec<ContentBlock>, Option<RawJson>), ErrorObject> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Wire {
@@ -252,12 +253,17 @@ fn update_model_context(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
         structured_content: Option<RawJson>,
     }
     let wire: Wire = read(params)?;
-    let structured = wire.structured_content.filter(|it| it.get() != "null");
+    let said = |it: Option<RawJson>| it.filter(|it| it.get() != "null");
+    let content = said(wire.content).map(|it| blocks(&it)).transpose()?;
+    Ok((content.unwrap_or_default(), said(wire.structured_content)))
+}
+
+fn update_model_context(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
+    let (content, structured) = halves(params)?;
     if structured.as_ref().is_some_and(|it| !it.is_object()) {
         return Err(invalid("structuredContent is not an object"));
     }
-    let content = wire.content.filter(|it| it.get() != "null").map(|it| blocks(&it)).transpose()?;
-    Ok(ViewRequest::UpdateModelContext { content: content.unwrap_or_default(), structured })
+    Ok(ViewRequest::UpdateModelContext { content, structured })
 }
 
 fn download_file(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
@@ -270,7 +276,7 @@ fn download_file(params: &RawJson) -> Result<ViewRequest, ErrorObject> {
 }
 
 /// Reads content blocks. One bare block, which the specification's text shows, is a list of one.
-pub(super) fn blocks(content: &RawJson) -> Result<Vec<ContentBlock>, ErrorObject> {
+fn blocks(content: &RawJson) -> Result<Vec<ContentBlock>, ErrorObject> {
     let blocks: Vec<ContentBlock> = if content.is_object() {
         vec![ContentBlock::from_raw(content)]
     } else {

@@ -1,7 +1,7 @@
 //! The files that a View would have saved (MCP Apps 2026-01-26, `ui/download-file`): counted, for the user to be asked about.
 //!
-//! Deliberately absent: names that are safe on a disk, reading and writing, which the conversation does, and the web: a link is read from the View's own server, after the
-//! user's yes, or not at all.
+//! Deliberately absent: names that are safe on a disk, reading and writing, which the conversation does, and the web: a link is read from
+//! the View's own server, after the user's yes, or not at all.
 
 use std::collections::BTreeMap;
 

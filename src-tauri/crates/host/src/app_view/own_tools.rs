@@ -137,10 +137,6 @@ impl OwnAnswer {
         #[serde(rename_all = "camelCase")]
         struct Wire {
             #[serde(default)]
-            content: Option<RawJson>,
-            #[serde(default)]
-            structured_content: Option<RawJson>,
-            #[serde(default)]
             is_error: bool,
         }
         if result.bytes() > MAX_TOOL_ANSWER {
@@ -150,9 +146,7 @@ impl OwnAnswer {
             return Err("it is not an object".to_owned());
         }
         let wire: Wire = result.to().map_err(|error| error.to_string())?;
-        let content =
-            wire.content.map(|it| bridge::blocks(&it)).transpose().map_err(said)?.unwrap_or_default();
-        let structured = wire.structured_content.filter(|it| it.get() != "null");
+        let (content, structured) = bridge::halves(result).map_err(said)?;
         let words = Words::of(&content, structured.as_ref()).map_err(said)?;
         Ok(Self { text: words.text, left_out: words.left_out, is_error: wire.is_error })
     }

@@ -14,7 +14,7 @@ use usher_engine::{
     ledger::LedgerEntry,
     routing::{self, Routing, RoutingInput, payload_json},
     selection::{Selection, SelectionInput, SelectionPolicy, select},
-    validation::{Compiled, Verdict},
+    validation::{Compiled, Problem, Verdict},
 };
 use usher_protocol::{
     RawJson,
@@ -562,30 +562,29 @@ fn sentence_about(name: &str, text: &str) -> String {
 }
 
 /// Checks what the model wrote against the tool's own schema.
-pub(super) fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
+fn check_arguments(tool: &Tool, arguments: &RawJson) -> Result<(), Box<Stop>> {
     match Compiled::new(&tool.input_schema).check(arguments) {
         Verdict::Fits | Verdict::NotChecked(_) => Ok(()),
-        Verdict::Violates { problems, .. } => {
-            let problems: Vec<String> = problems
-                .iter()
-                .map(|it| {
-                    format!("{}: {}", if it.pointer.is_empty() { "/" } else { &it.pointer }, it.message)
-                })
-                .collect();
-            let what = format!(
-                "The model wrote arguments that {} does not take: {}",
-                tool.name,
-                problems.join("; ")
-            );
-            let todo = "Nothing was sent. The model was told and may try again.".to_owned();
-            Err(Box::new(Stop {
-                state: CallState::Failed { what: sentence(&what), todo },
-                told: Told::BadArguments(problems),
-                heard: None,
-                entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
-            }))
-        }
+        Verdict::Violates { problems, .. } => Err(bad_arguments(tool, in_lines(&problems))),
     }
+}
+
+/// What is wrong with a value, a line each.
+pub(super) fn in_lines(problems: &[Problem]) -> Vec<String> {
+    let place = |it: &Problem| if it.pointer.is_empty() { "/".to_owned() } else { it.pointer.clone() };
+    problems.iter().map(|it| format!("{}: {}", place(it), it.message)).collect()
+}
+
+/// The model wrote arguments that a tool does not take, of a server or of a View.
+pub(super) fn bad_arguments(tool: &Tool, problems: Vec<String>) -> Box<Stop> {
+    let what = format!("The model wrote arguments that {} does not take: {}", tool.name, problems.join("; "));
+    let todo = "Nothing was sent. The model was told and may try again.".to_owned();
+    Box::new(Stop {
+        state: CallState::Failed { what: sentence(&what), todo },
+        told: Told::BadArguments(problems),
+        heard: None,
+        entry: LedgerEntry::CallRefused { tool: tool.name.clone(), rule: None, why: what },
+    })
 }
 
 fn unknown_tool(order: &CallOrder) -> Box<Stop> {

@@ -192,19 +192,7 @@ impl Host {
     ) {
         let how = shown.as_ref().map_or_else(|| how_received(delivery), how_shown);
         call.shown.extend(shown);
-        self.record(
-            live,
-            Some(&call.id),
-            LedgerEntry::Delivered {
-                to: delivery.to,
-                source: delivery.source.clone(),
-                bytes: delivery.bytes as u64,
-                door: delivery.door.clone(),
-                how: how.clone(),
-                handle: Some(handle.clone()),
-            },
-        );
-        call.deliveries.push(DeliveryRecord {
+        let delivered = DeliveryRecord {
             to: delivery.to,
             source: delivery.source.clone(),
             bytes: delivery.bytes as u64,
@@ -212,7 +200,22 @@ impl Host {
             verdict,
             how,
             handle,
-        });
+        };
+        self.note_delivery(live, call, delivered);
+    }
+
+    /// Writes down that a consumer has something of a call.
+    pub(super) fn note_delivery(&self, live: &Live, call: &mut CallRecord, delivered: DeliveryRecord) {
+        let entry = LedgerEntry::Delivered {
+            to: delivered.to,
+            source: delivered.source.clone(),
+            bytes: delivered.bytes,
+            door: delivered.door.clone(),
+            how: delivered.how.clone(),
+            handle: Some(delivered.handle.clone()),
+        };
+        self.record(live, Some(&call.id), entry);
+        call.deliveries.push(delivered);
     }
 
     /// Keeps a payload on disk and answers its handle.

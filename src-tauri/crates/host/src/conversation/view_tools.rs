@@ -15,7 +15,7 @@ use usher_protocol::RawJson;
 
 use super::{
     CallOrder, CallRecord, CallState, DeliveryRecord, Host, ModelCall, Shown, Told, ViewReply,
-    call::{Stop, cancelled, sentence},
+    call::{Stop, bad_arguments, cancelled, sentence},
     live::Live,
     views::{OwnTool, Unanswered, judge},
 };
@@ -70,7 +70,7 @@ impl Host {
         let bytes = order.arguments.bytes() as u64;
         let asked = LedgerEntry::ViewAsked { view: of.label.clone(), tool: order.tool.clone(), bytes };
         self.record(live, Some(&record.id), asked);
-        judge(&of.tool, &order.arguments).map_err(|problems| bad_arguments(&order.tool, problems))?;
+        judge(&of.tool, &order.arguments).map_err(|problems| bad_arguments(&of.tool, problems))?;
         // What was allowed for a tool of a server says nothing of a View's tool with its name.
         let standing = CallOrder { server_id: format!("view/{}", of.call_id), ..order.clone() };
         self.approve(live, &standing, record, &of.tool).await?;
@@ -104,7 +104,7 @@ impl Host {
             (Consumer::Model, answer.text.len(), DOOR, how, &handle),
         ];
         for (to, bytes, door, how, handle) in parts {
-            let delivery = DeliveryRecord {
+            let delivered = DeliveryRecord {
                 to,
                 source: Source::ViewAnswer,
                 bytes: bytes as u64,
@@ -113,32 +113,12 @@ impl Host {
                 how,
                 handle: handle.clone(),
             };
-            let entry = LedgerEntry::Delivered {
-                to,
-                source: Source::ViewAnswer,
-                bytes: delivery.bytes,
-                door: delivery.door.clone(),
-                how: delivery.how.clone(),
-                handle: Some(handle.clone()),
-            };
-            self.record(live, Some(&record.id), entry);
-            record.deliveries.push(delivery);
+            self.note_delivery(live, record, delivered);
         }
         record.shown = vec![Shown::Json { handle: whole, bytes: raw.bytes() as u64 }];
         record.state = if answer.is_error { CallState::ToolError } else { CallState::Done };
         record.told = Told::ViewAnswer { handle, failed: answer.is_error };
     }
-}
-
-fn bad_arguments(tool: &str, problems: Vec<String>) -> Box<Stop> {
-    let what = format!("The model wrote arguments that {tool} does not take: {}", problems.join("; "));
-    let todo = "Nothing was sent to the View. The model was told and may try again.".to_owned();
-    Box::new(Stop {
-        state: CallState::Failed { what: sentence(&what), todo },
-        told: Told::BadArguments(problems),
-        heard: None,
-        entry: LedgerEntry::CallRefused { tool: tool.to_owned(), rule: None, why: what },
-    })
 }
 
 fn failed(what: String, told: Told) -> Box<Stop> {

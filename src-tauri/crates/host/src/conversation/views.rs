@@ -205,8 +205,8 @@ impl Host {
         // Read anew: the call may have ended while the document was read, and from here on an end is told to the View.
         let call = live.with(|it| it.calls.get(call_id).cloned()).unwrap_or(call);
         let outcome = self.outcome_for_view(&call).await;
-        self.remark_on(&call.server_id, &tool);
-        Ok(launch(label, opened, &call, &tool, &document, outcome))
+        let projected = self.project(&call.server_id, &tool);
+        Ok(launch(label, opened, &call, projected, &document, outcome))
     }
 
     /// Opens a View that is of no call of the conversation. What it declares is not asked about: its author says how strict it is.
@@ -220,8 +220,8 @@ impl Host {
     ) -> Result<Launch, HostError> {
         let label = HostLabel::new(random_label());
         let opened = self.register(label, &live.id, call, document, mode)?;
-        self.remark_on(&call.server_id, shown.0);
-        Ok(launch(label, opened, call, shown.0, document, shown.1))
+        let projected = self.project(&call.server_id, shown.0);
+        Ok(launch(label, opened, call, projected, document, shown.1))
     }
 
     /// Makes a document an open View with an origin of its own, with what it is granted of what it wishes for.
@@ -308,11 +308,14 @@ impl Host {
         lock(&self.0.views).close(view_id);
     }
 
-    /// Tells whoever builds the server what its View is told otherwise than it was declared. It stands in the Wire tab.
-    fn remark_on(&self, server_id: &str, tool: &Tool) {
-        for remark in projection::tool(tool).1 {
+    /// The tool as its View is told of it. What that is otherwise than it was declared stands in the Wire tab, for whoever builds the
+    /// server.
+    fn project(&self, server_id: &str, tool: &Tool) -> RawJson {
+        let (projected, remarks) = projection::tool(tool);
+        for remark in remarks {
             self.remark(server_id, "View", remark.text);
         }
+        projected
     }
 
     /// The page that held the Views is gone.
@@ -329,13 +332,12 @@ fn launch(
     label: HostLabel,
     opened: Opened,
     call: &CallRecord,
-    tool: &Tool,
+    tool: RawJson,
     document: &ViewResource,
     outcome: Option<Outcome>,
 ) -> Launch {
     let windows = cfg!(windows);
     let Opened { view, wishes, rejected } = opened;
-    let (projected, _) = projection::tool(tool);
     Launch {
         view_id: view.view_id,
         url: label.url(windows),
@@ -343,7 +345,7 @@ fn launch(
         sandbox: SANDBOX,
         allow: csp::allow_attribute(view.permissions),
         prefers_border: document.meta.prefers_border.unwrap_or(true),
-        tool: projected,
+        tool,
         input: told::input(&call.arguments),
         outcome,
         capabilities: view.csp.capabilities(view.permissions),

@@ -10,7 +10,7 @@ use usher_engine::validation::{Compiled, Verdict};
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
 use super::{
-    super::{Host, HostError, HostEvent, live::Live, lock},
+    super::{Host, HostError, HostEvent, call::in_lines, live::Live, lock},
     ViewReply,
 };
 use crate::app_view::own_tools::{MOST_CALLS, MOST_TOOLS, OwnTools, PATIENCE};
@@ -203,10 +203,7 @@ pub(in crate::conversation) fn judge(tool: &Tool, arguments: &RawJson) -> Result
     match Compiled::new(&tool.input_schema).check(arguments) {
         Verdict::Fits => Ok(()),
         Verdict::NotChecked(why) => Err(vec![format!("/: {why}")]),
-        Verdict::Violates { problems, .. } => {
-            let place = |it: &str| if it.is_empty() { "/".to_owned() } else { it.to_owned() };
-            Err(problems.iter().map(|it| format!("{}: {}", place(&it.pointer), it.message)).collect())
-        }
+        Verdict::Violates { problems, .. } => Err(in_lines(&problems)),
     }
 }
 
