@@ -28,6 +28,8 @@ export interface OwnToolDoors {
 export class OwnTools {
   private readonly calls = new Map<number, AbortController>();
   private listing = false;
+  /** Rust has a list of it. */
+  private offered = false;
   private again = false;
   private closed = false;
 
@@ -51,7 +53,8 @@ export class OwnTools {
 
   /** Asks the View for its tools. One that changes them meanwhile is asked once more, after a pause. */
   async list(): Promise<void> {
-    if (this.closed || !this.offers) return;
+    if (this.closed) return;
+    if (!this.offers) return this.takeBack();
     if (this.listing) {
       this.again = true;
       return;
@@ -71,10 +74,19 @@ export class OwnTools {
   private async listOnce(): Promise<void> {
     try {
       const list = await this.bridge.request({ method: "tools/list", params: {} }, ANYTHING, { timeout: LIST_MS });
-      if (!this.closed) await this.doors.offer(JSON.stringify(list));
+      if (this.closed) return;
+      this.offered = true;
+      await this.doors.offer(JSON.stringify(list));
     } catch (error) {
       this.log.add("stopped", "tools/list", 0, String(error));
     }
+  }
+
+  /** The View began anew and offers nothing now: what it offered before is nobody's. */
+  private async takeBack(): Promise<void> {
+    if (!this.offered) return;
+    this.offered = false;
+    await this.doors.offer('{"tools":[]}');
   }
 
   /** Calls a tool of the View, and hands on what it answers; an answer that came too late is nobody's. */

@@ -478,6 +478,16 @@ describe("the tools that a View offers itself", () => {
     expect(view.offers.map((it) => JSON.parse(it) as unknown)).toEqual([TOOLS]);
   });
 
+  it("are nobody's when the View begins anew without them", async () => {
+    const view = await offering();
+    await view.send({ id: last(view, "tools/list").id, result: TOOLS });
+    await view.initialize();
+    expect(view.offers.slice(1)).toEqual(['{"tools":[]}']);
+    // It is said once.
+    await view.initialize();
+    expect(view.offers).toHaveLength(2);
+  });
+
   it("are asked for again when they changed, but not as often as it is said", async () => {
     vi.useFakeTimers();
     try {

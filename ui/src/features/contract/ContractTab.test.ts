@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 60_000 });
 // jsdom lays nothing out.
 Element.prototype.scrollIntoView = () => undefined;
 
-async function stage(before: (store: Store) => void = () => undefined) {
+async function stage(before: (store: Store) => void = () => undefined, change: Record<string, () => unknown> = {}) {
   const demo = fakePlatform();
   const started: CheckTool[][] = [];
   const judged: { result: string; schema: string; revision: string | null }[] = [];
@@ -22,7 +22,8 @@ async function stage(before: (store: Store) => void = () => undefined) {
     rpc: (cmd, payload) => {
       if (cmd === "start_check") started.push((payload as { tools: CheckTool[] }).tools);
       if (cmd === "judge_pasted") judged.push(payload as (typeof judged)[number]);
-      return demo.rpc(cmd, payload);
+      const other = change[cmd];
+      return other === undefined ? demo.rpc(cmd, payload) : (Promise.resolve(other()) as never);
     },
   };
   const store = new Store(platform);
@@ -41,6 +42,20 @@ describe("the Contract tab", () => {
     expect(row("search_customers").dataset["fate"]).toBe("called");
     const warns = screen.getAllByTestId("contract-tool").find((it) => it.dataset["fate"] === "warns")!;
     expect(warns.textContent).toContain("readOnlyHint");
+  });
+
+  it("says why a server that failed has no tools to call, and starts it again", async () => {
+    const { store } = await stage((store) => {
+      const server = store.state?.servers[0];
+      if (server === undefined) throw new Error("no server");
+      Object.assign(server, { tools: [], state: { kind: "failed", what: "node ended with code 1.", todo: "Correct it." }, stderr_tail: ["Error: nosuch.mjs"] });
+    }, { plan_check: () => ({ revisions: [], tools: [] }) });
+    const asked = vi.spyOn(store, "ask");
+    const face = await screen.findByTestId("server-unready");
+    expect(face.textContent).toContain("node ended with code 1.");
+    expect(face.textContent).toContain("nosuch.mjs");
+    await userEvent.click(screen.getByTestId("unready-restart"));
+    expect(asked).toHaveBeenCalledWith("restart_server", expect.anything());
   });
 
   it("calls a tool that warns only after it was asked, and with what was written", async () => {

@@ -139,9 +139,9 @@ describe("the View tab", () => {
     await stage({ bench_news: () => news });
     await userEvent.click(screen.getByTestId("bench-start"));
     await screen.findByTestId("view-frame");
-    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("not connected"), { timeout: 3000 });
+    await waitFor(() => expect(screen.getByTestId("bench-unseen").textContent).toContain("not connected"), { timeout: 3000 });
     news = { kind: "same" };
-    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toBe(""), { timeout: 3000 });
+    await waitFor(() => expect(screen.getByTestId("bench-unseen").textContent).toBe(""), { timeout: 3000 });
   });
 
   it("says why nothing was sent when the output is not whole", async () => {
@@ -149,11 +149,19 @@ describe("the View tab", () => {
     await userEvent.click(screen.getByTestId("bench-start"));
     await screen.findByTestId("view-frame");
     await userEvent.click(screen.getByTestId("bench-ending-result"));
-    await write("{");
-    await userEvent.click(screen.getByTestId("bench-send"));
-    expect(of("end_bench_call")).toEqual([]);
-    expect(screen.getByTestId("bench-said").textContent).toContain("Nothing was sent");
-    expect(screen.getByTestId("bench-start").title).toContain("no JSON");
+    const missing = screen.getByTestId("bench-missing");
+    for (const [text, why] of [["", "the output is empty."], ["{", "the output is no JSON."]] as const) {
+      if (text === "") await userEvent.clear(output());
+      else await write(text);
+      await waitFor(() => expect(missing.textContent).toBe(`It cannot be started so: ${why}`));
+      await userEvent.click(screen.getByTestId("bench-send"));
+      expect(of("end_bench_call")).toEqual([]);
+      expect(screen.getByTestId("bench-said").textContent?.toLowerCase()).toBe(`nothing was sent. ${why.toLowerCase()}`);
+    }
+    // The input is judged all the same.
+    await waitFor(() => expect(screen.getByTestId("bench-input-verdict").dataset["verdict"]).not.toBe("none"));
+    await write("{}");
+    await waitFor(() => expect(missing.textContent).toBe(""));
   });
 
   it("says why a server that failed shows nothing, with its last words, and starts it again", async () => {
@@ -162,12 +170,22 @@ describe("the View tab", () => {
       if (server === undefined) throw new Error("no server");
       server.state = { kind: "failed", what: "node ended with code 1.", todo: "Correct it and start it again." };
       server.stderr_tail = ["Error: Cannot find module nosuch.mjs"];
-    }, "bench-server-state");
-    const face = await screen.findByTestId("bench-server-state");
+    }, "server-unready");
+    const face = await screen.findByTestId("server-unready");
     expect(face.textContent).toContain("node ended with code 1.");
     expect(face.textContent).toContain("Cannot find module nosuch.mjs");
-    await userEvent.click(screen.getByTestId("bench-restart"));
+    await userEvent.click(screen.getByTestId("unready-restart"));
     expect(of("restart_server")).toHaveLength(1);
+  });
+
+  it("says so too where the tools of a server that failed are still listed", async () => {
+    await stage({}, (store) => {
+      const server = store.state?.servers[0];
+      if (server === undefined) throw new Error("no server");
+      server.state = { kind: "failed", what: "node ended with code 1.", todo: "Correct it and start it again." };
+    });
+    expect(screen.getByTestId("server-unready").textContent).toContain("node ended with code 1.");
+    expect(screen.getByTestId("bench-start")).toBeTruthy();
   });
 
   it("saves a fixture and opens it again", async () => {

@@ -139,10 +139,27 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** Whether everything that is written can be sent. */
-export function isWhole(bench: Bench): boolean {
-  const output = bench.ending === "result" || (bench.ending === "error" && bench.output.trim() !== "");
-  return bench.tool !== "" && isJson(bench.input) && (!output || isJson(bench.output)) && bench.answers.every((it) => isJson(it.json));
+/** What of that which is written cannot be sent yet, as a sentence; `null` if all can. */
+export function incomplete(bench: Bench): string | null {
+  if (bench.tool === "") return "No tool is chosen.";
+  const written: [string, string][] = [["The input", bench.input]];
+  if (hasOutput(bench)) written.push(["The output", bench.output]);
+  for (const it of bench.answers) written.push([`The answer to ${it.tool === "" ? "a tool" : it.tool}`, it.json]);
+  const wrong = written.find(([, text]) => !isJson(text));
+  if (wrong === undefined) return null;
+  return wrong[1].trim() === "" ? `${wrong[0]} is empty.` : `${wrong[0]} is no JSON.`;
+}
+
+/** Whether the call ends with an output. One that fails may have none. */
+function hasOutput(bench: Bench): boolean {
+  return bench.ending === "result" || (bench.ending === "error" && bench.output.trim() !== "");
+}
+
+/** What can be judged of a bench that is written on: what is no JSON yet is left out, and costs the rest no verdict. */
+export function judgeable(bench: Bench, form: BenchForm): BenchForm | null {
+  if (bench.tool === "" || !isJson(bench.input)) return null;
+  const outcome: BenchOutcome = hasOutput(bench) && !isJson(bench.output) ? { kind: "waiting" } : form.outcome;
+  return { ...form, outcome, answers: form.answers.filter((it) => isJson(it.json)) };
 }
 
 const benches = new WeakMap<Store, Bench>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BenchContext } from "../../bindings/BenchContext";
 import { BridgeLog } from "../../components/view/bridge-log";
-import { Bench, isWhole } from "./bench.svelte";
+import { Bench, incomplete, judgeable } from "./bench.svelte";
 import { filtered, lines } from "./log";
 import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
 
@@ -89,18 +89,27 @@ describe("the bench", () => {
     });
   });
 
-  it("is whole when what would be sent is JSON", () => {
+  it("says what of it cannot be sent yet, and judges the rest all the same", () => {
     const bench = new Bench();
-    expect(isWhole(bench)).toBe(false);
+    const judged = () => judgeable(bench, bench.form("s"));
+    expect([incomplete(bench), judged()]).toEqual(["No tool is chosen.", null]);
     bench.tool = "show";
-    expect(isWhole(bench)).toBe(true);
+    expect(incomplete(bench)).toBeNull();
     bench.ending = "error";
-    expect(isWhole(bench)).toBe(true);
+    expect(incomplete(bench)).toBeNull();
     bench.output = "{";
-    expect(isWhole(bench)).toBe(false);
-    bench.ending = "cancelled";
-    expect(isWhole(bench)).toBe(true);
+    expect(incomplete(bench)).toBe("The output is no JSON.");
+    expect(judged()?.outcome).toEqual({ kind: "waiting" });
+    expect(judged()?.input_json).toBe(bench.input);
+    bench.ending = "result";
+    bench.output = " ";
+    expect(incomplete(bench)).toBe("The output is empty.");
+    bench.output = "[1]";
+    expect(judged()?.outcome).toEqual({ kind: "result", json: "[1]" });
     bench.answers.push({ tool: "r", json: "" });
-    expect(isWhole(bench)).toBe(false);
+    expect(incomplete(bench)).toBe("The answer to r is empty.");
+    expect(judged()?.answers).toEqual([]);
+    bench.input = "";
+    expect([incomplete(bench), judged()]).toEqual(["The input is empty.", null]);
   });
 });

@@ -65,7 +65,6 @@ export function demoCall(number: number, tool: string, more: Partial<ToolCallVie
 export function searchCall(number: number): ToolCallView {
   const bytes = byteLength(toJson(globexAccounts()));
   return demoCall(number, "search_customers", {
-    of_view: null,
     title: "Search customers",
     arguments_json: '{"query":"Globex","active_within_days":7}',
     elapsed_ms: 84,

@@ -170,7 +170,6 @@ export class DemoTurn {
   #askFirst(conversationId: string): void {
     const number = this.world.fresh();
     const call = demoCall(number, "delete_account", {
-      of_view: null,
       title: "Delete an account",
       arguments_json: '{"account":"Globex Freight","customer_id":9007199254742530}',
       requested: [CHIP.assistant],
