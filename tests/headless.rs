@@ -1,5 +1,6 @@
 //! Tests that need no window, no network and nothing that is not built here.
 
+mod begun;
 mod bench;
 mod chapter;
 mod check;

@@ -8,6 +8,7 @@ mod asked;
 pub(crate) mod bench;
 mod commands;
 pub(crate) mod contract;
+mod custom;
 pub(crate) mod junit;
 mod own_tools;
 pub mod serve;

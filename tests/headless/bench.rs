@@ -52,7 +52,7 @@ impl Scene {
     }
 
     async fn view(&self, fixture: Fixture) -> (String, Option<ViewOutcome>) {
-        let launch = self.stage.host.open_bench(&self.conversation, SERVER, fixture).await.unwrap();
+        let launch = self.stage.host.open_bench(&self.conversation, SERVER, fixture, 0).await.unwrap();
         (launch.view_id, launch.outcome)
     }
 
@@ -91,7 +91,7 @@ async fn under_the_newest_revision_a_view_gets_its_own_output_and_a_wrong_one_is
     assert_eq!(outcome, Some(ViewOutcome::Cancelled("enough".to_owned())));
     // A tool without a View has no place on the bench, nor has one that is not there.
     for tool in ["open_ticket", "nothing"] {
-        assert!(host.open_bench(&scene.conversation, SERVER, Fixture::of(tool)).await.is_err());
+        assert!(host.open_bench(&scene.conversation, SERVER, Fixture::of(tool), 0).await.is_err());
     }
 }
 
@@ -186,6 +186,22 @@ async fn a_view_that_waits_is_told_how_its_call_ended() {
     assert_eq!(told.0, "ui/notifications/tool-result");
     let params: Value = serde_json::from_str(&told.1).unwrap();
     assert_eq!(params, json!({"content": [], "structuredContent": {"n": 1}, "isError": true}));
+}
+
+#[tokio::test]
+async fn an_input_comes_in_pieces_as_if_a_model_wrote_it() {
+    let scene = Scene::sample().await;
+    let mut fixture = Fixture::of("show_dashboard");
+    fixture.input = RawJson::parse(r#"{"region":"EMEA","n":12345678901234567890}"#).unwrap();
+    let open = |pieces| scene.stage.host.open_bench(&scene.conversation, SERVER, fixture.clone(), pieces);
+    let launch = open(6).await.unwrap();
+    let pieces: Vec<&str> = launch.pieces.iter().map(RawJson::get).collect();
+    assert_eq!(
+        pieces,
+        [r#"{"arguments":{}}"#, r#"{"arguments":{"region":"E"}}"#, r#"{"arguments":{"region":"EMEA"}}"#]
+    );
+    assert_eq!(launch.input.unwrap().get(), r#"{"arguments":{"region":"EMEA","n":12345678901234567890}}"#);
+    assert_eq!(open(0).await.unwrap().pieces, Vec::<RawJson>::new());
 }
 
 #[tokio::test]

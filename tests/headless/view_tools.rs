@@ -372,7 +372,7 @@ async fn what_does_not_fit_the_schema_or_was_declared_anew_does_not_reach_the_vi
 async fn a_view_on_the_bench_is_called_by_its_author_alone() {
     let scene = Scene::open(vec![say(["Hm."])]).await;
     let host = &scene.stage.host;
-    let launch = host.open_bench(&scene.conversation, SERVER, Fixture::of("show")).await.unwrap();
+    let launch = host.open_bench(&scene.conversation, SERVER, Fixture::of("show"), 0).await.unwrap();
     let bench = launch.view_id;
     host.set_view_tools(&bench, json!({"tools": set_color()}).to_string()).await.unwrap();
     scene.stage.turn(&scene.conversation, "What can you do?").await;

@@ -355,7 +355,7 @@ async fn a_relaxed_view_on_the_bench_ends_as_well() {
     let scene = Scene::open(&[map()]).await;
     let host = &scene.stage.host;
     let relaxed = Fixture { csp: Policy::Relaxed, ..Fixture::of("show") };
-    let view = host.open_bench(&scene.conversation, SERVER, relaxed).await.unwrap();
+    let view = host.open_bench(&scene.conversation, SERVER, relaxed, 0).await.unwrap();
     assert!(scene.policy(&view).contains("https://api.example.com"));
     // Of what it does not have it loses nothing.
     scene.set(SERVER, (WishKind::Permission, "geolocation"), false).await;

@@ -59,6 +59,10 @@ enum Step {
     Text(String),
     /// A call: the tool's own name, or the name on the wire; its arguments, in pieces of so many bytes.
     Call { tool: String, arguments: String, offered: bool },
+    /// The beginning of a call of an offered tool.
+    Begin(String),
+    /// More of the arguments of the call that began last.
+    Arguments(String),
     /// Waits.
     Gate(Gate),
     /// Bytes as they are.
@@ -91,6 +95,18 @@ pub fn call<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Answer {
         answer.step(Step::Call { tool: tool.to_owned(), arguments: arguments.to_string(), offered: true })
     });
     answer.finish("tool_calls")
+}
+
+/// A call of an offered tool whose arguments come in these parts. The model waits at a gate behind each but the last.
+pub fn call_in_parts<'a>(
+    tool: &str,
+    parts: impl IntoIterator<Item = (&'a str, &'a Gate)>,
+    last: &str,
+) -> Answer {
+    let written = |answer: Answer, text: &str| answer.step(Step::Arguments(text.to_owned()));
+    let begun = Answer::new().step(Step::Begin(tool.to_owned()));
+    let waiting = parts.into_iter().fold(begun, |answer, (text, gate)| written(answer, text).gate(gate));
+    written(waiting, last).finish("tool_calls")
 }
 
 /// Calls of tools by their names on the wire, without arguments.
@@ -412,8 +428,15 @@ impl Writer<'_> {
             match step {
                 Step::Text(text) => self.event(stream, json!({"content": text}), None).await?,
                 Step::Call { tool, arguments, offered } => {
-                    self.call(stream, &tool, &arguments, offered).await?;
+                    let name = if offered { self.wire_name(&tool) } else { tool };
+                    self.begin_call(stream, &name).await?;
+                    let characters: Vec<char> = arguments.chars().collect();
+                    for piece in characters.chunks(ARGUMENT_PIECE) {
+                        self.arguments(stream, &piece.iter().collect::<String>()).await?;
+                    }
                 }
+                Step::Begin(tool) => self.begin_call(stream, &self.wire_name(&tool)).await?,
+                Step::Arguments(text) => self.arguments(stream, &text).await?,
                 Step::Gate(gate) => {
                     tokio::select! {
                         () = gate.pass() => {}
@@ -445,27 +468,18 @@ impl Writer<'_> {
         end_chunks(stream).await
     }
 
-    async fn call(
-        &mut self,
-        stream: &mut TcpStream,
-        tool: &str,
-        arguments: &str,
-        offered: bool,
-    ) -> io::Result<()> {
-        let name = if offered { self.wire_name(tool) } else { tool.to_owned() };
+    async fn begin_call(&mut self, stream: &mut TcpStream, name: &str) -> io::Result<()> {
         let slot = self.calls;
         self.calls += 1;
         let id = format!("call_{}_{slot}", self.index);
         let begin =
             json!({"index": slot, "id": id, "type": "function", "function": {"name": name, "arguments": ""}});
-        self.event(stream, json!({"content": null, "tool_calls": [begin]}), None).await?;
-        let characters: Vec<char> = arguments.chars().collect();
-        for piece in characters.chunks(ARGUMENT_PIECE) {
-            let piece: String = piece.iter().collect();
-            let delta = json!({"index": slot, "function": {"arguments": piece}});
-            self.event(stream, json!({"tool_calls": [delta]}), None).await?;
-        }
-        Ok(())
+        self.event(stream, json!({"content": null, "tool_calls": [begin]}), None).await
+    }
+
+    async fn arguments(&self, stream: &mut TcpStream, text: &str) -> io::Result<()> {
+        let delta = json!({"index": self.calls - 1, "function": {"arguments": text}});
+        self.event(stream, json!({"tool_calls": [delta]}), None).await
     }
 
     /// The name under which a tool was offered. One that was not is the test's mistake or the product's.

@@ -348,7 +348,7 @@ impl Stage {
         for call in self.opened(conversation).await.calls.values().filter(|it| it.view.is_some()) {
             let launch = self.host.open_view(&call.id).await.unwrap();
             crossed.push_str(launch.tool.get());
-            crossed.push_str(launch.input.get());
+            crossed.push_str(launch.input.as_ref().expect("the call has its input").get());
             if let Some(result) = launch.result() {
                 crossed.push_str(result.get());
             }

@@ -8,10 +8,9 @@ use usher_host::{
     model::ToolChoice,
     payload::Sort,
 };
-use usher_protocol::model::Selector;
 
 use super::{
-    ApiError, Commands, Usher, access, asked, bench, own_tools, server_form,
+    ApiError, Commands, Usher, access, asked, bench, custom, own_tools, server_form,
     types::{
         ApprovalChoice, BenchForm, BenchNews, BenchStart, BenchTool, BenchVerdictView, CheckPlan,
         CheckReport, CheckTool, CheckView, CompletionView, ConfigurationSource, ConversationSummary,
@@ -40,21 +39,6 @@ fn format_of(format: &str, index: Option<u32>) -> Result<SaveFormat, ApiError> {
         ("file", Some(index)) => Ok(SaveFormat::File(usize::try_from(index).unwrap_or(usize::MAX))),
         _ => Err(refuse(format!("{format:?} is no format of an output."), "Choose csv, json or file.")),
     }
-}
-
-fn custom_of(custom: Vec<CustomChoice>) -> Result<Vec<host::CustomChoice>, ApiError> {
-    let read = |it: CustomChoice| {
-        let selectors: Result<Vec<Selector>, String> = it.selectors.iter().map(|it| it.parse()).collect();
-        let selectors =
-            selectors.map_err(|why| refuse(why, "Choose among the variants that the tool declares."))?;
-        Ok(host::CustomChoice { server_id: it.server_id, tool: it.tool, selectors })
-    };
-    custom.into_iter().map(read).collect()
-}
-
-fn custom_view(it: host::CustomChoice) -> CustomChoice {
-    let selectors = it.selectors.iter().map(ToString::to_string).collect();
-    CustomChoice { server_id: it.server_id, tool: it.tool, selectors }
 }
 
 /// The user's folder for downloads.
@@ -108,7 +92,7 @@ impl Commands for Usher {
             ledger: opened.ledger.into_iter().map(view::ledger).collect(),
             exchanges: opened.exchanges.into_iter().map(view::exchange).collect(),
             repairs: opened.repairs,
-            custom: opened.custom.into_iter().map(custom_view).collect(),
+            custom: opened.custom.into_iter().map(custom::view).collect(),
         })
     }
 
@@ -128,7 +112,7 @@ impl Commands for Usher {
         model_id: Option<String>,
         custom: Option<Vec<CustomChoice>>,
     ) -> Result<ConversationSummary, ApiError> {
-        let custom = custom.map(custom_of).transpose()?;
+        let custom = custom.map(custom::read).transpose()?;
         let mode = mode.map(view::mode_of);
         Ok(view::summary(
             self.host.configure_conversation(&conversation_id, None, mode, model_id, custom).await?,
@@ -656,9 +640,10 @@ impl Commands for Usher {
         conversation_id: String,
         server_id: String,
         form: BenchForm,
+        pieces: u32,
     ) -> Result<ViewLaunch, ApiError> {
         let fixture = bench::fixture(form)?;
-        Ok(bench::launch(self.host.open_bench(&conversation_id, &server_id, fixture).await?))
+        Ok(bench::launch(self.host.open_bench(&conversation_id, &server_id, fixture, pieces).await?))
     }
 
     async fn change_bench(&self, view_id: String, form: BenchForm) -> Result<(), ApiError> {

@@ -241,8 +241,8 @@ commands! {
     bench_start {} -> Option<BenchStart>;
     /// The tools of a server whose Views can be shown on the bench.
     bench_tools { server_id: String } -> Vec<BenchTool>;
-    /// Prepares a View on the bench. Its calls are recorded in a conversation, which asks for them too.
-    open_bench { conversation_id: String, server_id: String, form: BenchForm } -> ViewLaunch;
+    /// Prepares a View on the bench, which is told its input in so many pieces first. Its calls are recorded in a conversation, which asks for them too.
+    open_bench { conversation_id: String, server_id: String, form: BenchForm, pieces: u32 } -> ViewLaunch;
     /// From now on the host answers a View on the bench so.
     change_bench { view_id: String, form: BenchForm } -> ();
     /// Tells a View on the bench how its call ended.

@@ -345,6 +345,7 @@ fn origin(it: Origin) -> view::CallOrigin {
 
 fn call_state(it: CallState) -> view::CallState {
     match it {
+        CallState::Writing => view::CallState::Writing,
         CallState::AwaitingApproval(why) => view::CallState::AwaitingApproval { why },
         CallState::Running(progress) => view::CallState::Running {
             progress: progress.map(|it| view::ProgressView {

@@ -269,6 +269,7 @@ pub(super) fn judge(call: &CallRecord) -> Exit {
         CallState::Done
         | CallState::ToolError
         | CallState::Failed { .. }
+        | CallState::Writing
         | CallState::AwaitingApproval(_)
         | CallState::Running(_) => Exit::Broken,
     }

@@ -193,7 +193,9 @@ fn trouble(state: &CallState) -> Option<String> {
         CallState::Refused => Some("The call was not allowed.".to_owned()),
         CallState::Cancelled => Some("The call was stopped.".to_owned()),
         CallState::Interrupted => Some("The call was interrupted.".to_owned()),
-        CallState::AwaitingApproval(_) | CallState::Running(_) => Some("The call has not ended.".to_owned()),
+        CallState::Writing | CallState::AwaitingApproval(_) | CallState::Running(_) => {
+            Some("The call has not ended.".to_owned())
+        }
     }
 }
 

@@ -4,4 +4,4 @@ import type { ProgressView } from "./ProgressView";
 /**
  * How far a call came.
  */
-export type CallState = { "kind": "awaiting_approval", why: string, } | { "kind": "running", progress: ProgressView | null, } | { "kind": "done" } | { "kind": "tool_error" } | { "kind": "failed", what: string, todo: string, } | { "kind": "refused" } | { "kind": "cancelled" } | { "kind": "interrupted" };
+export type CallState = { "kind": "writing" } | { "kind": "awaiting_approval", why: string, } | { "kind": "running", progress: ProgressView | null, } | { "kind": "done" } | { "kind": "tool_error" } | { "kind": "failed", what: string, todo: string, } | { "kind": "refused" } | { "kind": "cancelled" } | { "kind": "interrupted" };

@@ -134,7 +134,7 @@ export interface Commands {
   refused_targets: { payload: { }; answer: Array<RefusedTarget> };
   bench_start: { payload: { }; answer: BenchStart | null };
   bench_tools: { payload: { server_id: string; }; answer: Array<BenchTool> };
-  open_bench: { payload: { conversation_id: string; server_id: string; form: BenchForm; }; answer: ViewLaunch };
+  open_bench: { payload: { conversation_id: string; server_id: string; form: BenchForm; pieces: number; }; answer: ViewLaunch };
   change_bench: { payload: { view_id: string; form: BenchForm; }; answer: null };
   end_bench_call: { payload: { view_id: string; form: BenchForm; }; answer: null };
   call_bench_tool: { payload: { view_id: string; tool: string; arguments_json: string; }; answer: ViewAnswer };

@@ -27,9 +27,13 @@ allow: string, prefers_border: boolean,
  */
 tool_json: string, 
 /**
- * `ui/notifications/tool-input` parameters.
+ * `ui/notifications/tool-input` parameters; absent while the model writes them.
  */
-input_json: string, 
+input_json: string | null, 
+/**
+ * `ui/notifications/tool-input-partial` parameters, to be told before the input.
+ */
+pieces_json: Array<string>, 
 /**
  * `ui/notifications/tool-result` parameters; absent while the call runs, and where none come.
  */

@@ -4,6 +4,7 @@
 //! through [`HostEvent`]s. Deliberately absent: any decision about audiences, which the engine makes, and any drawing.
 
 mod approval;
+mod begun;
 mod bench;
 mod call;
 mod doors;

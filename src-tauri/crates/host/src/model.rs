@@ -17,6 +17,7 @@ mod listing;
 mod names;
 mod openai;
 mod openai_stream;
+mod partial;
 mod portability;
 mod raw_object;
 mod schema;
@@ -36,6 +37,7 @@ pub use item::{AssistantOutput, ItemNote, ModelItem, ModelToolResult, SourcedIte
 pub use listing::LocalModels;
 pub use names::{MAX_WIRE_NAME, ToolNames, ToolRef, is_legal};
 pub use openai::{MAX_IMAGE_BASE64, OpenAiChat};
+pub use partial::{beginning, steps};
 pub use portability::{Fate, KeywordFate, Portability, Provider, portability};
 pub use schema::{AdaptedSchema, MAX_SCHEMA_BYTES, Rewrite, SchemaRefusal};
 pub use send::{MemoryRecorder, ModelClient, Outcome, Patience, Recorder};

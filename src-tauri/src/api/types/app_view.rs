@@ -38,8 +38,10 @@ pub struct ViewLaunch {
     pub prefers_border: bool,
     /// `toolInfo.tool`, projected for the View.
     pub tool_json: String,
-    /// `ui/notifications/tool-input` parameters.
-    pub input_json: String,
+    /// `ui/notifications/tool-input` parameters; absent while the model writes them.
+    pub input_json: Option<String>,
+    /// `ui/notifications/tool-input-partial` parameters, to be told before the input.
+    pub pieces_json: Vec<String>,
     /// `ui/notifications/tool-result` parameters; absent while the call runs, and where none come.
     pub result_json: Option<String>,
     /// Why no result comes, as the View is told; absent while one may.

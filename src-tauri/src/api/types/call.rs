@@ -53,6 +53,8 @@ pub struct ToolCallView {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[ts(export)]
 pub enum CallState {
+    /// The model writes its arguments, and its View is told of them.
+    Writing,
     /// The user is asked; says why.
     AwaitingApproval {
         why: String,

@@ -16,7 +16,7 @@ import type { Mode, ServerDisplays } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
-import type { SessionDoors, ViewSession } from "./view-session";
+import type { ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
 export const LATE_MS = 8000;
@@ -72,8 +72,8 @@ export interface LifeDoors {
   report: (thrown: unknown) => void;
   /** Whether what crosses is kept with its values, for an author to look at. */
   keepsValues?: boolean;
-  /** The beginnings of the input that the View is told first. */
-  pieces?: () => SessionDoors["pieces"];
+  /** The milliseconds before each piece of the input, of a View that is told it in pieces. */
+  pace?: () => number;
 }
 
 /** What one opening holds; never shared with the next one, so that nothing old is heard. */
@@ -267,7 +267,6 @@ export class ViewLife {
     });
     const requests = new Requests(launch.view_id, doors);
     const heights = new HeightKeeper(this.height, now);
-    const pieces = doors.pieces?.();
     const session = new ViewSession(launch, doors.context(launch, this.where()), {
       request: async (method, paramsJson, signal) => {
         const open = { at: now(), asksUser: asksUser(method) };
@@ -299,7 +298,7 @@ export class ViewLife {
       onblocked: (directive, uri) => blocked.add(directive, uri),
       onleave: () => void this.stop(),
       onflood: () => void this.stop({ kind: "stopped", why: FLOOD }),
-      ...(pieces === undefined ? {} : { pieces }),
+      ...(doors.pace === undefined ? {} : { pace: doors.pace() }),
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);

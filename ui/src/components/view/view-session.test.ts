@@ -6,7 +6,7 @@ import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageListener, MessageSource } from "../../platform/messages";
 import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
-import { ViewSession, type SessionDoors } from "./view-session";
+import { ViewSession } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
 const AROUND = { theme: "light", read: () => "red", place: { mode: "inline", width: 500, height: 240 }, locale: "en", timeZone: "UTC", touch: false, hover: true, version: "1" } as const;
@@ -19,6 +19,7 @@ const LAUNCH: ViewLaunch = {
   prefers_border: true,
   tool_json: '{"name":"refresh","inputSchema":{"type":"object"}}',
   input_json: '{"arguments":{"id":7}}',
+  pieces_json: [],
   result_json: '{"content":[],"structuredContent":{"n":1}}',
   cancelled: null,
   sandbox_capabilities_json: '{"permissions":{},"csp":{}}',
@@ -52,7 +53,7 @@ class ByHand {
   private listeners: MessageListener[] = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
-  constructor(launch: Partial<ViewLaunch> = {}, pieces?: SessionDoors["pieces"]) {
+  constructor(launch: Partial<ViewLaunch> = {}) {
     const page: MessageSource = {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
@@ -78,7 +79,7 @@ class ByHand {
       onmode: (wanted, modes) => (modes.includes(wanted) ? (this.mode = wanted) : this.mode),
       onleave: () => undefined,
       onflood: () => (this.floods += 1),
-      ...(pieces === undefined ? {} : { pieces }),
+      pace: 1,
     });
   }
 
@@ -113,6 +114,7 @@ class ByHand {
 
 const settle = (): Promise<void> => new Promise((done) => setTimeout(done));
 const INPUT = "ui/notifications/tool-input";
+const PARTIAL = "ui/notifications/tool-input-partial";
 const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
 
@@ -178,21 +180,66 @@ describe("the order of a View's first messages", () => {
   });
 
   it("tells beginnings of the input first, the whole after them, and how the call ended last", async () => {
-    const PARTIAL = "ui/notifications/tool-input-partial";
-    const inputs = [{}, { id: 7 }];
-    const view = await new ByHand({ result_json: null }, { inputs, pace: 1 }).connect();
+    const pieces_json = ['{"arguments":{}}', '{"arguments":{"id":7}}'];
+    const view = await new ByHand({ result_json: null, pieces_json }).connect();
     await view.initialize();
     view.session.result('{"content":[]}');
     while (view.methods().at(-1) !== RESULT) await settle();
     expect(view.methods().slice(1)).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
-    expect(view.got.slice(1, 3).map((it) => it.params)).toEqual(inputs.map((it) => ({ arguments: it })));
+    expect(view.got.slice(1, 3).map((it) => it.params)).toEqual([{ arguments: {} }, { arguments: { id: 7 } }]);
     // One that begins anew in the midst of them hears them once, from the first.
-    const restless = await new ByHand({}, { inputs, pace: 1 }).connect();
+    const restless = await new ByHand({ pieces_json }).connect();
     await restless.initialize();
     await restless.initialize();
     while (restless.methods().at(-1) !== RESULT) await settle();
     const after = restless.methods().slice(restless.methods().lastIndexOf("answer 1") + 1);
     expect(after).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
+  });
+
+  describe("of a call whose input a model writes", () => {
+    const piece = (id: string): string => JSON.stringify({ method: PARTIAL, params: { arguments: { id } } });
+    const whole = JSON.stringify({ method: INPUT, params: { arguments: { id: "all" } } });
+
+    it("tells the beginnings as they come, the input once, and then how the call ended", async () => {
+      const view = await new ByHand({ input_json: null, result_json: null }).connect();
+      await view.initialize();
+      expect(view.methods().slice(1)).toEqual([]);
+      view.session.message(piece("a"));
+      view.session.message(piece("al"));
+      view.session.message(whole);
+      view.session.message(whole);
+      view.session.message(piece("late"));
+      view.session.result('{"content":[]}');
+      await settle();
+      expect(view.methods().slice(1)).toEqual([PARTIAL, PARTIAL, INPUT, RESULT]);
+      expect(view.got[3]?.params).toEqual({ arguments: { id: "all" } });
+    });
+
+    it("tells one that starts meanwhile the newest beginning, and one that begins anew what it forgot", async () => {
+      const view = await new ByHand({ input_json: null, result_json: null }).connect();
+      view.session.message(piece("a"));
+      view.session.message(piece("al"));
+      await view.initialize();
+      expect(view.got.slice(1).map((it) => it.params)).toEqual([{ arguments: { id: "al" } }]);
+      view.session.message(whole);
+      await settle();
+      await view.initialize();
+      expect(view.methods().slice(view.methods().lastIndexOf("answer 1") + 1)).toEqual([INPUT]);
+    });
+
+    it("tells that none comes, whenever the View starts", async () => {
+      const cut = JSON.stringify({ method: "ui/notifications/tool-cancelled", params: { reason: "The call failed." } });
+      for (const early of [true, false]) {
+        const view = await new ByHand({ input_json: null, result_json: null }).connect();
+        if (!early) await view.initialize();
+        view.session.message(piece("a"));
+        view.session.message(cut);
+        view.session.message(whole);
+        if (early) await view.initialize();
+        await settle();
+        expect(view.methods().slice(1)).toEqual([PARTIAL, "ui/notifications/tool-cancelled"]);
+      }
+    });
   });
 
   it("tells of other surroundings only when the View is ready to hear it", async () => {

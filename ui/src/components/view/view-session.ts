@@ -40,16 +40,19 @@ export interface SessionDoors extends OwnToolDoors {
   onleave: () => void;
   /** The View does nothing but flood. */
   onflood: () => void;
-  /** The beginnings of the input that it is told before the whole, and the milliseconds before each. */
-  pieces?: { inputs: readonly Record<string, unknown>[]; pace: number };
+  /** The milliseconds before each piece of the input that the launch has; each is told before the whole. */
+  pace?: number;
 }
 
 const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
+const INPUT = "ui/notifications/tool-input";
 const PARTIAL = "ui/notifications/tool-input-partial";
+const PACE_MS = 100;
 /** What Rust may say to a live View. Everything else is not sent on. */
 const SENDABLE: ReadonlySet<string> = new Set([
   PARTIAL,
+  INPUT,
   RESULT,
   CANCELLED,
   "notifications/progress",
@@ -68,6 +71,10 @@ export class ViewSession {
   /** It was told the whole input; how the call ended comes after that. */
   private hasInput = false;
   private closed = false;
+  /** The parameters of the input; none while a model writes it. */
+  private input: Record<string, unknown> | null;
+  /** The newest beginning of it, for a View that starts meanwhile. */
+  private partial: Record<string, unknown> | null = null;
   /** What waits for `initialized`, after the input. */
   private waiting: Array<{ method: string; params: Record<string, unknown> }> = [];
   /** Surroundings that changed while it could not be told. */
@@ -84,6 +91,7 @@ export class ViewSession {
       hostContext: context,
     });
     this.own = new OwnTools(this.bridge, doors, doors.log);
+    this.input = launch.input_json === null ? null : inputOf(launch.input_json);
     this.handlers();
     if (launch.result_json !== null) this.result(launch.result_json);
     if (launch.cancelled !== null) this.cancelled(launch.cancelled);
@@ -162,14 +170,32 @@ export class ViewSession {
   }
 
   private hand(method: string, params: Record<string, unknown>): void {
+    if (method === PARTIAL || method === INPUT) {
+      this.handInput(method, params);
+      return;
+    }
     const message = { method, params };
     if (method === RESULT || method === CANCELLED) {
       if (this.outcome !== null && !this.mayFollow(this.outcome, method, params)) return;
       this.outcome = message;
     }
-    if (this.initialized && (this.hasInput || message !== this.outcome)) this.notify(method, params);
+    // A call that ends while its input is written has no input.
+    const isDue = this.hasInput || message !== this.outcome || (method === CANCELLED && this.input === null);
+    if (this.initialized && isDue) this.notify(method, params);
     // Of all else a View that is not ready has missed nothing: it has asked for no list and no call yet.
     else if (message === this.outcome) this.waiting = [message];
+  }
+
+  /** What a model writes: beginnings, and then the whole, once. */
+  private handInput(method: string, params: Record<string, unknown>): void {
+    if (this.input !== null || this.outcome !== null) return;
+    if (method === PARTIAL) {
+      this.partial = params;
+      if (this.initialized) this.notify(PARTIAL, params);
+      return;
+    }
+    this.input = params;
+    if (this.initialized) this.tellInput(params);
   }
 
   /** A call ends once: with a result or a cancellation. Only a fresh result may follow a result. */
@@ -189,27 +215,35 @@ export class ViewSession {
     this.initialized = true;
     this.hasInput = false;
     this.doors.oninitialized(this.modes());
-    if (this.doors.pieces === undefined) this.tellInput();
-    else void this.tellPieces(this.doors.pieces, this.rounds);
+    if (this.input !== null) void this.tellPieces(this.input, this.rounds);
+    else this.tellUnfinished();
     void this.own.list();
   }
 
-  /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
-  private async tellPieces({ inputs, pace }: NonNullable<SessionDoors["pieces"]>, round: number): Promise<void> {
-    const isOver = (): boolean => this.closed || !this.initialized || this.rounds !== round;
-    for (const piece of inputs) {
-      await new Promise((done) => setTimeout(done, pace));
-      if (isOver()) return;
-      this.notify(PARTIAL, { arguments: piece });
-    }
-    await new Promise((done) => setTimeout(done, pace));
-    if (!isOver()) this.tellInput();
+  /** What is there of an input that a model writes, or how that ended. */
+  private tellUnfinished(): void {
+    if (this.partial !== null) this.notify(PARTIAL, this.partial);
+    if (this.outcome !== null) this.notify(this.outcome.method, this.outcome.params);
+    this.waiting = [];
   }
 
-  private tellInput(): void {
+  /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
+  private async tellPieces(input: Record<string, unknown>, round: number): Promise<void> {
+    const isOver = (): boolean => this.closed || !this.initialized || this.rounds !== round;
+    const wait = (): Promise<void> => new Promise((done) => setTimeout(done, this.doors.pace ?? PACE_MS));
+    for (const piece of this.launch.pieces_json) {
+      await wait();
+      if (isOver()) return;
+      this.notify(PARTIAL, inputOf(piece));
+    }
+    if (this.launch.pieces_json.length > 0) await wait();
+    if (!isOver()) this.tellInput(input);
+  }
+
+  private tellInput(input: Record<string, unknown>): void {
     const again = this.rounds > 1;
     this.hasInput = true;
-    this.notify("ui/notifications/tool-input", inputOf(this.launch.input_json));
+    this.notify(INPUT, input);
     const { outcome, waiting } = this;
     this.waiting = [];
     // A View that starts over in the same frame has forgotten what it was told.

@@ -53,6 +53,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     prefers_border: false,
     tool_json: '{"name":"refresh_dashboard","inputSchema":{"type":"object"}}',
     input_json: '{"arguments":{}}',
+    pieces_json: [],
     result_json: '{"content":[]}',
     cancelled: null,
     sandbox_capabilities_json: "{}",

@@ -11,6 +11,8 @@ import type { IconName } from "../../components/icons";
 /** What a state looks like and what it is called. */
 export function stateLook(call: ToolCallView): { icon: IconName; tone: string; text: string } {
   switch (call.state.kind) {
+    case "writing":
+      return { icon: "clock", tone: "plain", text: "being written" };
     case "awaiting_approval":
       return { icon: "shield", tone: "warn", text: "waits for you" };
     case "running":

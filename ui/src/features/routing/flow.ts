@@ -210,7 +210,7 @@ function stop(flow: Flow, output: Output, withheld: { rule: string | null; why: 
 }
 
 function absent(flow: Flow, output: Output, x: number, y: number, state: ToolCallView["state"]["kind"]): void {
-  const waiting = state === "running" || state === "awaiting_approval";
+  const waiting = state === "writing" || state === "running" || state === "awaiting_approval";
   const text = waiting ? "asked for, not here yet" : "asked for, did not come";
   flow.labels.push({ id: `${output.id} absent`, x: x + 10, y: y + 4, text, tone: waiting ? "mute" : "bad" });
   flow.sentences.push(`${output.label} was ${text}`);

@@ -25,6 +25,7 @@ const LAUNCH: ViewLaunch = {
   prefers_border: false,
   tool_json: '{"name":"t","inputSchema":{"type":"object"}}',
   input_json: '{"arguments":{}}',
+  pieces_json: [],
   result_json: null,
   cancelled: null,
   sandbox_capabilities_json: "{}",

@@ -27,7 +27,7 @@ use super::{
     live::Live,
     lock,
     servers::Server,
-    views::{MAX_ANSWER, Outcome},
+    views::{MAX_ANSWER, Outcome, in_pieces},
 };
 use crate::app_view::{
     bridge::ViewRequest,
@@ -50,7 +50,8 @@ pub(super) struct Bench {
 }
 
 impl Host {
-    /// Shows the View of a tool as a fixture says. The calls that it makes are recorded in a conversation, which asks for them too.
+    /// Shows the View of a tool as a fixture says, which is told its input in so many pieces first, as if a model wrote it. The calls that
+    /// it makes are recorded in a conversation, which asks for them too.
     ///
     /// # Errors
     /// The server is not there, the tool has no View, its document cannot be shown, or the fixture cannot be sent.
@@ -59,6 +60,7 @@ impl Host {
         conversation_id: &str,
         server_id: &str,
         fixture: Fixture,
+        pieces: u32,
     ) -> Result<Launch, HostError> {
         let live = self.live(conversation_id).await?;
         let (server, tool, uri) = self.bench_tool(server_id, &fixture.tool)?;
@@ -70,7 +72,8 @@ impl Host {
             Policy::Strict => Mode::Strict,
             Policy::Relaxed => Mode::Relaxed,
         };
-        let launch = self.launch_bench(&live, &call, &document, mode, (&tool, outcome))?;
+        let mut launch = self.launch_bench(&live, &call, &document, mode, (&tool, outcome))?;
+        launch.pieces = in_pieces(&call.arguments, pieces);
         lock(&self.0.views).keep_bench(&launch.view_id, bench);
         Ok(launch)
     }

@@ -98,7 +98,7 @@ impl CallEnd {
             (CallState::Cancelled | CallState::Interrupted, _) => {
                 Err(format!("the call of {} was stopped", self.record.tool))
             }
-            (CallState::AwaitingApproval(_) | CallState::Running(_), _) => {
+            (CallState::Writing | CallState::AwaitingApproval(_) | CallState::Running(_), _) => {
                 Err("the call has not ended".to_owned())
             }
         }
@@ -125,9 +125,28 @@ pub(super) struct Landed {
 
 impl Host {
     /// Makes a call and waits for its end.
-    pub(super) async fn run_call(&self, live: &Arc<Live>, mut order: CallOrder) -> CallEnd {
+    pub(super) async fn run_call(&self, live: &Arc<Live>, order: CallOrder) -> CallEnd {
+        let mut call = self.new_call(live, &order);
+        self.show_begun(live, &mut call).await;
+        self.run_begun(live, order, call).await
+    }
+
+    /// Makes a call that has begun while the model wrote its arguments, now that they are whole.
+    pub(super) async fn run_written(
+        &self,
+        live: &Arc<Live>,
+        order: CallOrder,
+        mut call: CallRecord,
+    ) -> CallEnd {
+        call.arguments = order.arguments.clone();
+        call.state = CallState::Running(None);
+        self.keep_call(live, &call).await;
+        self.tell_input(&call);
+        self.run_begun(live, order, call).await
+    }
+
+    async fn run_begun(&self, live: &Arc<Live>, mut order: CallOrder, mut call: CallRecord) -> CallEnd {
         order.cancel = order.cancel.child_token();
-        let mut call = self.begin_call(live, &order).await;
         live.with(|it| it.cancels.insert(call.id.clone(), order.cancel.clone()));
         let end = self.attempt(live, &order, &mut call).await;
         live.with(|it| it.cancels.remove(&call.id));
@@ -186,14 +205,14 @@ impl Host {
         Some(routing)
     }
 
-    async fn begin_call(&self, live: &Arc<Live>, order: &CallOrder) -> CallRecord {
+    /// A record for a call of a server's tool.
+    pub(super) fn new_call(&self, live: &Live, order: &CallOrder) -> CallRecord {
         let server = self.server(&order.server_id);
         let title = server.as_ref().and_then(|it| it.tool(&order.tool)).and_then(|it| it.title.clone());
-        let server_name = server.map_or_else(String::new, |it| it.name.clone());
-        self.begin_record(live, order, server_name, title).await
+        self.new_record(live, order, server.map_or_else(String::new, |it| it.name.clone()), title)
     }
 
-    /// A record for a call that begins, kept and, unless a View calls, shown.
+    /// A record for a call that begins, kept and shown.
     pub(super) async fn begin_record(
         &self,
         live: &Arc<Live>,
@@ -201,7 +220,19 @@ impl Host {
         server_name: String,
         title: Option<String>,
     ) -> CallRecord {
-        let mut call = CallRecord {
+        let mut call = self.new_record(live, order, server_name, title);
+        self.show_begun(live, &mut call).await;
+        call
+    }
+
+    fn new_record(
+        &self,
+        live: &Live,
+        order: &CallOrder,
+        server_name: String,
+        title: Option<String>,
+    ) -> CallRecord {
+        CallRecord {
             id: self.new_id(),
             conversation_id: live.id.clone(),
             item_id: None,
@@ -227,15 +258,18 @@ impl Host {
             shown: Vec::new(),
             view: None,
             told: Told::Nothing,
-        };
-        self.keep_call(live, &call).await;
+        }
+    }
+
+    /// Keeps a call that begins and, unless a View calls, shows it.
+    pub(super) async fn show_begun(&self, live: &Live, call: &mut CallRecord) {
+        self.keep_call(live, call).await;
         // A View may call many times a second; its calls stand in the ledger and not in the transcript.
-        if order.origin != Origin::View {
+        if call.origin != Origin::View {
             let body = ItemBody::Call { call_id: call.id.clone() };
             call.item_id = self.add_item(live, body, String::new()).await.ok().map(|it| it.id);
-            self.keep_call(live, &call).await;
+            self.keep_call(live, call).await;
         }
-        call
     }
 
     async fn attempt(
@@ -426,13 +460,25 @@ impl Host {
         }
     }
 
-    /// Keeps what a View needs before the call, so that it can come up while the call runs.
-    fn record_view(&self, live: &Live, call: &mut CallRecord, tool: &Tool) {
-        let uri = tool.ui.as_ref().and_then(|it| it.resource_uri.clone());
-        let waits = self.consumers().view && matches!(call.origin, Origin::Model | Origin::User);
-        let asked = call.requested.as_ref().is_some_and(|it| it.contains(&Selector::ui()));
+    /// The address of the View that a call of a tool would show.
+    pub(super) fn view_uri(
+        &self,
+        tool: &Tool,
+        origin: Origin,
+        requested: Option<&[Selector]>,
+    ) -> Option<String> {
+        let waits = self.consumers().view && matches!(origin, Origin::Model | Origin::User);
+        let asked = requested.is_some_and(|it| it.contains(&Selector::ui()));
         let legacy = matches!(tool.contract, Contract::Legacy { .. });
-        let Some(resource_uri) = uri.filter(|_| waits && (asked || legacy)) else { return };
+        tool.ui.as_ref().and_then(|it| it.resource_uri.clone()).filter(|_| waits && (asked || legacy))
+    }
+
+    /// Keeps what a View needs before the call, so that it can come up while the call runs, or before.
+    pub(super) fn record_view(&self, live: &Live, call: &mut CallRecord, tool: &Tool) {
+        if call.view.is_some() {
+            return;
+        }
+        let Some(resource_uri) = self.view_uri(tool, call.origin, call.requested.as_deref()) else { return };
         let handle = self.keep_payload(
             live,
             &call.id,

@@ -167,9 +167,10 @@ fn state_text(state: &CallState) -> HostText {
     match state {
         CallState::Refused => HostText::Refused,
         CallState::Cancelled => HostText::Cancelled,
-        CallState::Interrupted | CallState::AwaitingApproval(_) | CallState::Running(_) => {
-            HostText::Interrupted
-        }
+        CallState::Interrupted
+        | CallState::Writing
+        | CallState::AwaitingApproval(_)
+        | CallState::Running(_) => HostText::Interrupted,
         CallState::Failed { .. } | CallState::ToolError => HostText::CallFailed,
         CallState::Done => HostText::EmptyResult,
     }

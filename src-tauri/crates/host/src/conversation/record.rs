@@ -231,6 +231,8 @@ pub struct CallRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
+    /// The model writes its arguments.
+    Writing,
     /// The user is asked; says why.
     AwaitingApproval(String),
     /// It runs.
@@ -258,7 +260,7 @@ impl CallState {
     /// Whether it may still change.
     pub fn is_open(&self) -> bool {
         match self {
-            Self::AwaitingApproval(_) | Self::Running(_) => true,
+            Self::Writing | Self::AwaitingApproval(_) | Self::Running(_) => true,
             Self::Done
             | Self::ToolError
             | Self::Failed { .. }
@@ -271,6 +273,7 @@ impl CallState {
     /// A word for the database.
     pub fn word(&self) -> &'static str {
         match self {
+            Self::Writing => "writing",
             Self::AwaitingApproval(_) => "awaiting_approval",
             Self::Running(_) => "running",
             Self::Done => "done",

@@ -14,6 +14,7 @@ use usher_protocol::{RawJson, model::Tool};
 use super::{
     Answer, AnswerState, CallOrder, CallRecord, CallState, FailureKind, Host, HostError, ItemBody, ModelCall,
     Told, TurnFailure, TurnState,
+    begun::BegunCalls,
     exchange::Kept,
     live::{Live, is_of_user},
     views::OwnTool,
@@ -40,7 +41,7 @@ pub struct Preview {
 }
 
 /// The tools of a turn.
-struct Offer {
+pub(super) struct Offer {
     tools: Vec<OfferedTool>,
     by_name: BTreeMap<String, Offered>,
     left_out: Vec<String>,
@@ -53,8 +54,21 @@ struct Offered {
 
 /// Whose tool it is.
 enum Offerer {
-    Server { server_id: String, tool: String },
+    Server(ServerTool),
     View(OwnTool),
+}
+
+/// A tool of a server, and what its call would ask for.
+pub(super) struct ServerTool {
+    pub(super) server_id: String,
+    pub(super) tool: Arc<Tool>,
+    pub(super) selection: Selection,
+}
+
+/// A call as the model wrote it, and its record if it began meanwhile.
+struct Written {
+    call: ModelCall,
+    begun: Option<CallRecord>,
 }
 
 impl Offer {
@@ -64,7 +78,7 @@ impl Offer {
             Ok(schema) => {
                 let words = tool.description.as_deref();
                 self.tools.push(match &of {
-                    Offerer::Server { .. } => OfferedTool::new(wire_name.clone(), words, schema.sent.clone()),
+                    Offerer::Server(_) => OfferedTool::new(wire_name.clone(), words, schema.sent.clone()),
                     Offerer::View(own) => {
                         let words = format!("{}: {}", own.label, words.unwrap_or("(it says nothing of it)"));
                         OfferedTool::of_view(wire_name.clone(), &words, schema.sent.clone())
@@ -73,6 +87,15 @@ impl Offer {
                 self.by_name.insert(wire_name.to_string(), Offered { of, schema });
             }
             Err(why) => self.left_out.push(format!("{} of {from} is not offered: {why}", tool.name)),
+        }
+    }
+
+    /// The server's tool that the model names so, and how its arguments were described.
+    pub(super) fn of_server(&self, wire_name: &str) -> Option<(&ServerTool, &AdaptedSchema)> {
+        let offered = self.by_name.get(wire_name)?;
+        match &offered.of {
+            Offerer::Server(it) => Some((it, &offered.schema)),
+            Offerer::View(_) => None,
         }
     }
 }
@@ -230,8 +253,8 @@ impl Host {
                 return Ok(());
             }
             self.set_turn(live, TurnState::Tools { running: u32::try_from(calls.len()).unwrap_or(u32::MAX) });
-            futures::future::join_all(calls.iter().map(|call| self.make_call(live, &offer, call, cancel)))
-                .await;
+            let made = calls.into_iter().map(|it| self.make_call(live, &offer, it, cancel));
+            futures::future::join_all(made).await;
             if cancel.is_cancelled() {
                 return Ok(());
             }
@@ -254,13 +277,15 @@ impl Host {
         }
         let mut names = ToolNames::default();
         for preview in self.previews(live) {
-            if !preview.tool.is_visible_to_model() || preview.selection.is_err() {
+            let Ok(selection) = preview.selection else { continue };
+            if !preview.tool.is_visible_to_model() {
                 continue;
             }
             let Some(server) = self.server(&preview.server_id) else { continue };
             let wire_name = names.name(&server.id, &server.name, &preview.tool.name);
-            let of = Offerer::Server { server_id: server.id.clone(), tool: preview.tool.name.clone() };
-            offer.add(&wire_name, &preview.tool, of, &server.name);
+            let tool = Arc::clone(&preview.tool);
+            let of = ServerTool { server_id: server.id.clone(), tool: preview.tool, selection };
+            offer.add(&wire_name, &tool, Offerer::Server(of), &server.name);
         }
         // After all of servers, so that no name of theirs is another because a View is open.
         let (own, left_out) = self.own_tools(live);
@@ -312,7 +337,7 @@ impl Host {
         offer: &Offer,
         choice: ToolChoice,
         cancel: &CancellationToken,
-    ) -> Result<Vec<ModelCall>, TurnFailure> {
+    ) -> Result<Vec<Written>, TurnFailure> {
         let model_id = live.with(|it| it.row.model_id.clone());
         let spec =
             self.model_spec(&model_id).await.map_err(|it| TurnFailure::of_host(it, FailureKind::Request))?;
@@ -326,7 +351,9 @@ impl Host {
         });
         let added = self.add_item(live, body, String::new()).await;
         let item = added.map_err(|it| TurnFailure::of_host(it, FailureKind::Unreached))?;
-        let (reply, error) = self.read_answer(live, &spec, &encoded, record, &item.id, cancel).await;
+        let mut begun = BegunCalls::default();
+        let sent = (&spec, &encoded, record);
+        let (reply, error) = self.read_answer(live, offer, sent, &item.id, &mut begun, cancel).await;
         let (state, failure) = outcome(&reply, error, cancel);
         let finished = matches!(state, AnswerState::Done | AnswerState::CutShort);
         let calls: Vec<ModelCall> = reply
@@ -345,12 +372,14 @@ impl Host {
             answer.usage = reply.usage.map(|it| (it.input_tokens, it.output_tokens));
         })
         .await;
+        let written =
+            calls.into_iter().enumerate().map(|(slot, call)| Written { call, begun: begun.take(slot) });
         match failure {
-            None => Ok(calls),
+            None => Ok(written.collect()),
             Some(failure) => {
                 // The calls are kept with what was written of them, and none is made.
-                for call in &calls {
-                    self.make_call(live, offer, call, cancel).await;
+                for it in written {
+                    self.make_call(live, offer, it, cancel).await;
                 }
                 Err(failure)
             }
@@ -392,18 +421,18 @@ impl Host {
     async fn read_answer(
         &self,
         live: &Arc<Live>,
-        spec: &ModelSpec,
-        encoded: &Encoded,
-        record: Arc<Kept>,
+        offer: &Offer,
+        (spec, encoded, record): (&ModelSpec, &Encoded, Arc<Kept>),
         item_id: &str,
+        begun: &mut BegunCalls,
         cancel: &CancellationToken,
     ) -> (Reply, Option<ModelError>) {
         let mut reply = Reply::default();
         let host = self.clone();
         let ids = Box::new(move || format!("call_{}", host.new_id().replace('-', "")));
-        let begun = self.0.client.stream(&OpenAiChat, spec, encoded, record, ids, cancel.clone()).await;
+        let stream = self.0.client.stream(&OpenAiChat, spec, encoded, record, ids, cancel.clone()).await;
         // What has come since the last write is written at once: the disk sets the pace, not the number of tokens.
-        let mut batches = match begun {
+        let mut batches = match stream {
             Ok(events) => events.ready_chunks(256),
             Err(error) => return (reply, Some(error)),
         };
@@ -415,6 +444,7 @@ impl Host {
                 match event {
                     Ok(event) => {
                         reply.apply(&event);
+                        self.begin_early(live, offer, begun, &event).await;
                         if let StreamEvent::Text(piece) = event {
                             text.push_str(&piece);
                         }
@@ -429,21 +459,23 @@ impl Host {
             if !text.is_empty() {
                 self.append_text(live, item_id, &text).await;
             }
+            self.tell_beginnings(begun, &reply);
         }
         (reply, error)
     }
 
     /// Makes one call of the model; each has exactly one result in the end.
-    async fn make_call(&self, live: &Arc<Live>, offer: &Offer, call: &ModelCall, cancel: &CancellationToken) {
+    async fn make_call(&self, live: &Arc<Live>, offer: &Offer, written: Written, cancel: &CancellationToken) {
+        let Written { call, begun } = &written;
         let arguments = match Arguments::read(&call.arguments, call.complete) {
             Arguments::Object(arguments) => arguments,
             Arguments::Cut(_) => {
                 let what = "The model's call was cut off before it was complete.";
-                return self.decline(live, call, Told::UnreadableArguments { cut: true }, what).await;
+                return self.decline(live, &written, Told::UnreadableArguments { cut: true }, what).await;
             }
             Arguments::Malformed(_) => {
                 let what = "The model wrote arguments that are not a JSON object.";
-                return self.decline(live, call, Told::UnreadableArguments { cut: false }, what).await;
+                return self.decline(live, &written, Told::UnreadableArguments { cut: false }, what).await;
             }
         };
         if live.mode() == Mode::Code && call.wire_name == HostText::RunScriptName.text() {
@@ -451,12 +483,12 @@ impl Host {
         }
         let Some(offered) = offer.by_name.get(&call.wire_name) else {
             let what = format!("The model called {:?}, which was not offered to it.", call.wire_name);
-            return self.decline(live, call, Told::UnknownTool, &what).await;
+            return self.decline(live, &written, Told::UnknownTool, &what).await;
         };
         let arguments = offered.schema.unwrap_arguments(&arguments);
         let (server_id, tool) = match &offered.of {
             Offerer::View(own) => return self.run_view_tool(live, call, own, arguments, cancel).await,
-            Offerer::Server { server_id, tool } => (server_id.clone(), tool.clone()),
+            Offerer::Server(it) => (it.server_id.clone(), it.tool.name.clone()),
         };
         let order = CallOrder {
             server_id,
@@ -467,12 +499,18 @@ impl Host {
             cancel: cancel.clone(),
             reports_to: None,
         };
-        self.run_call(live, order).await;
+        match begun.clone() {
+            Some(begun) => self.run_written(live, order, begun).await,
+            None => self.run_call(live, order).await,
+        };
     }
 
     /// Keeps a call that is not made, with what the model is told instead.
-    async fn decline(&self, live: &Arc<Live>, call: &ModelCall, told: Told, what: &str) {
-        let mut record = self.host_call(live, call, &call.wire_name).await;
+    async fn decline(&self, live: &Arc<Live>, Written { call, begun }: &Written, told: Told, what: &str) {
+        let mut record = match begun {
+            Some(begun) => CallRecord { arguments: as_written(call), ..begun.clone() },
+            None => self.host_call(live, call, &call.wire_name).await,
+        };
         record.state = CallState::Failed {
             what: what.to_owned(),
             todo: "Nothing was sent to a server. The model was told and may try again.".to_owned(),
@@ -486,15 +524,15 @@ impl Host {
             LedgerEntry::CallRefused { tool, rule: None, why: what.to_owned() },
         );
         self.keep_call(live, &record).await;
+        self.tell_view(&record).await;
     }
 
     /// A record for a call that no server sees.
     pub(super) async fn host_call(&self, live: &Arc<Live>, call: &ModelCall, tool: &str) -> CallRecord {
-        let text = |it: &str| RawJson::parse(it).or_else(|_| RawJson::of(it));
         let order = CallOrder {
             server_id: String::new(),
             tool: tool.to_owned(),
-            arguments: text(&call.arguments).unwrap_or_else(|_| serde_json::Value::Null.into()),
+            arguments: as_written(call),
             origin: Origin::Model,
             model_call: Some(call.id.clone()),
             cancel: CancellationToken::new(),
@@ -502,6 +540,14 @@ impl Host {
         };
         self.begin_record(live, &order, "Usher".to_owned(), None).await
     }
+}
+
+/// The arguments, as JSON whatever they are.
+fn as_written(call: &ModelCall) -> RawJson {
+    let text = &call.arguments;
+    RawJson::parse(text.as_str())
+        .or_else(|_| RawJson::of(text))
+        .unwrap_or_else(|_| serde_json::Value::Null.into())
 }
 
 fn begin(live: &Live) -> Result<CancellationToken, HostError> {

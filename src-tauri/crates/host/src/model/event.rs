@@ -101,6 +101,11 @@ impl Reply {
         }
     }
 
+    /// What has come of a call's arguments.
+    pub fn arguments(&self, slot: usize) -> &str {
+        self.calls.get(slot).map_or("", |it| &it.2)
+    }
+
     /// The calls, in order. When the answer was cut off, by its limit or otherwise, the last one is cut too and must not be executed. After
     /// an error none of them is to be executed; they are kept as what the model wrote.
     pub fn calls(&self) -> Vec<ToolCall> {

@@ -10,6 +10,7 @@ use super::super::{CallRecord, CallState, Host, HostEvent, lock};
 use crate::{
     app_view::{projection, registry::LiveView},
     connection::Progress,
+    model::steps,
 };
 
 /// The largest value that is given to a View, in bytes. It becomes a tree in the window's one web process.
@@ -17,6 +18,9 @@ pub(in crate::conversation) const MAX_ANSWER: usize = 16 << 20;
 
 /// How much of a server's word on progress is passed on, in bytes.
 const LONGEST_MESSAGE: usize = 4_096;
+
+/// In how many pieces an input is told at most.
+const MOST_PIECES: u32 = 100;
 
 /// How a call ended, for its View: the result, or that none comes (MCP Apps 2026-01-26, "Lifecycle").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +43,15 @@ impl Outcome {
     }
 }
 
-/// Parameters of `ui/notifications/tool-input`, with the digits that came.
+/// Parameters of `ui/notifications/tool-input` and of `tool-input-partial`, with the digits that came.
 pub(super) fn input(arguments: &RawJson) -> RawJson {
     let text = format!(r#"{{"arguments":{}}}"#, arguments.get());
     RawJson::parse(text).unwrap_or_else(|_| json!({"arguments": {}}).into())
+}
+
+/// Parameters of `ui/notifications/tool-input-partial`, so many of them, as if a model wrote the arguments.
+pub(in crate::conversation) fn in_pieces(arguments: &RawJson, count: u32) -> Vec<RawJson> {
+    steps(arguments.get(), count.min(MOST_PIECES)).iter().map(input).collect()
 }
 
 impl Host {
@@ -50,7 +59,7 @@ impl Host {
     pub(super) async fn outcome_for_view(&self, call: &CallRecord) -> Option<Outcome> {
         let cancelled = |reason: &str| Some(Outcome::Cancelled(reason.to_owned()));
         match &call.state {
-            CallState::AwaitingApproval(_) | CallState::Running(_) => None,
+            CallState::Writing | CallState::AwaitingApproval(_) | CallState::Running(_) => None,
             CallState::Done | CallState::ToolError => match self.view_result(call).await {
                 Some(result) if result.bytes() > MAX_ANSWER => {
                     let bytes = result.bytes();
@@ -90,6 +99,21 @@ impl Host {
             self.remark(&call.server_id, "View", remark.text);
         }
         Some(projected)
+    }
+
+    /// Tells the open Views of a call what is there of its arguments, while the model writes them.
+    pub(in crate::conversation) fn tell_partial_input(&self, call_id: &str, value: &RawJson) {
+        self.tell_views(
+            |it| it.call_id == call_id,
+            "ui/notifications/tool-input-partial",
+            input(value).get(),
+        );
+    }
+
+    /// Tells the Views that came up while the model wrote a call's arguments that these are all.
+    pub(in crate::conversation) fn tell_input(&self, call: &CallRecord) {
+        let params = input(&call.arguments);
+        self.tell_views(|it| it.call_id == call.id, "ui/notifications/tool-input", params.get());
     }
 
     /// Tells the open Views of a call how it ended.
