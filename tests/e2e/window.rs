@@ -14,6 +14,7 @@
 //! | `leaked_key` | a View that has the key of the page: no command runs, because it is not the only lock |
 //! | `many_views` | of twenty Views those out of sight rest, and come back; what that costs |
 //! | `access` | a View starts without what it declares, and has it once the user allows it |
+//! | `begun` | a View draws what the model writes of its call's arguments, and hears when that is stopped |
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 //! | `test_build` | what is for tests alone is not in the product |
@@ -22,6 +23,7 @@
 
 mod access;
 mod audiences;
+mod begun;
 mod bench;
 mod consent;
 mod contract;
