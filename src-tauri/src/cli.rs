@@ -149,6 +149,9 @@ pub(crate) fn complain(text: &str, code: u8) -> ExitCode {
 
 #[cfg(feature = "desktop")]
 fn window(runtime: &tokio::runtime::Runtime, global: &Global) -> ExitCode {
+    if let Err(error) = crate::desktop::check_display() {
+        return complain(&error.to_string(), Exit::Unreachable.code());
+    }
     let options = window_options(global.data.clone(), true);
     let opened = runtime.block_on(crate::api::Usher::open(options));
     let shown = match opened {
@@ -174,6 +177,7 @@ fn window_options(data_dir: Option<PathBuf>, starts_servers: bool) -> crate::api
         starts_servers,
         secrets: crate::keyring::place(),
         passing: false,
+        fixtures: None,
         own_program: session::own_program(),
     }
 }

@@ -32,6 +32,20 @@ use crate::{
 /// How long servers have to end before the process does.
 const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(3);
 
+/// Looks whether there is a display, before anything is opened for a window.
+///
+/// # Errors
+/// When there is none. Tauri itself would panic.
+pub fn check_display() -> anyhow::Result<()> {
+    #[cfg(target_os = "linux")]
+    gtk::init().map_err(|_| {
+        anyhow::anyhow!(
+            "There is no display to open a window on. Start Usher in a desktop session, or give a command; see `usher --help`."
+        )
+    })?;
+    Ok(())
+}
+
 /// Opens the window and returns when it was closed and the host has shut down.
 ///
 /// Call it on the main thread; systems allow windows nowhere else. `runtime` is the one that the host already runs on.

@@ -247,6 +247,26 @@ async fn a_fixture_is_saved_and_opened_again() {
 }
 
 #[tokio::test]
+async fn a_fixture_outlives_a_passing_folder_and_a_path_begins_where_usher_was_started() {
+    let [kept, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mut setting = Setting::sample::<&str>(CHILD, &[]);
+    setting.surroundings.fixtures = Some(kept.path().join("bench"));
+    setting.surroundings.started_in = Some(work.path().to_owned());
+    let scene = Scene::of(setting, tempfile::tempdir().unwrap()).await;
+    let host = &scene.stage.host;
+    let fixture = Fixture::of("show_dashboard");
+    let (path, _) = host.save_fixture("dark phone", &fixture).await.unwrap();
+    assert_eq!(path, kept.path().join("bench/dark phone.json"));
+    let (path, _) = host.save_fixture("./one.json", &fixture).await.unwrap();
+    assert_eq!(path, work.path().join("one.json"));
+    assert_eq!(host.open_fixture("./one.json").await.unwrap(), fixture);
+    assert!(host.open_fixture("one.json").await.is_err(), "a name is not a path");
+    std::fs::write(work.path().join("view.html"), "<p>one</p>").unwrap();
+    host.watch_for_bench(SERVER, vec!["view.html".into()]).unwrap();
+    assert!(host.watch_for_bench(SERVER, vec!["none.html".into()]).is_err());
+}
+
+#[tokio::test]
 async fn a_build_without_a_window_says_so_and_what_is_wrong_comes_first() {
     let data = tempfile::tempdir().unwrap();
     let run = usher(data.path(), &["view", "show_dashboard", "--", "usher", "sample-server"]).await;

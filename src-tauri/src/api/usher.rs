@@ -49,6 +49,8 @@ pub struct UsherOptions {
     pub secrets: SecretPlace,
     /// Whether the folder is gone when this ends. Then secrets are in it too, and nothing waits for the disk.
     pub passing: bool,
+    /// Where fixtures of the bench are kept that have a name, if not in the data folder.
+    pub fixtures: Option<PathBuf>,
 }
 
 impl UsherOptions {
@@ -97,6 +99,8 @@ impl UsherOptions {
             downloads: Some(super::answers::downloads()),
             // A window is in no folder; a command is where it was typed.
             project: std::env::current_dir().ok().filter(|_| self.by_command),
+            started_in: std::env::current_dir().ok(),
+            fixtures: self.fixtures.clone(),
             env: Arc::new(|| {
                 let text = |(name, value): (OsString, OsString)| {
                     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -177,6 +177,7 @@ impl Session {
             starts_servers,
             secrets: crate::keyring::place(),
             passing: folder.is_some(),
+            fixtures: None,
         };
         let (host, events) = Host::open(options.host_options())
             .await

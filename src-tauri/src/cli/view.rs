@@ -122,9 +122,10 @@ fn show(_runtime: &tokio::runtime::Runtime, _plan: Plan, _global: &Global) -> Re
 
 #[cfg(feature = "desktop")]
 fn show(runtime: &tokio::runtime::Runtime, plan: Plan, global: &Global) -> Result<(), Failure> {
+    let cannot = |error: anyhow::Error| Failure::new(Exit::Unreachable, format!("{error:#}"));
+    crate::desktop::check_display().map_err(cannot)?;
     let (usher, _folder) = runtime.block_on(prepare(plan, global))?;
-    crate::desktop::run(runtime.handle().clone(), std::sync::Arc::new(usher))
-        .map_err(|error| Failure::new(Exit::Unreachable, format!("{error:#}")))
+    crate::desktop::run(runtime.handle().clone(), std::sync::Arc::new(usher)).map_err(cannot)
 }
 
 /// Opens the data with the server on it. A server that is given has a folder of its own, which is gone afterwards.
@@ -145,9 +146,13 @@ async fn prepare(
             )
         }
     };
-    let data = folder.as_ref().map(|it| it.path().to_owned()).or_else(|| global.data.clone());
-    let mut options = super::window_options(data, folder.is_none());
-    options.passing = folder.is_some();
+    let mut options = super::window_options(global.data.clone(), folder.is_none());
+    if let Some(made) = &folder {
+        // What an author saves by a name is there the next time too.
+        options.fixtures = Some(options.folder().join("bench"));
+        options.data_dir = Some(made.path().to_owned());
+        options.passing = true;
+    }
     let usher = Usher::open(options).await.map_err(|error| unreachable(error.to_string()))?;
     let host = usher.host();
     let server_id = match &plan.server {

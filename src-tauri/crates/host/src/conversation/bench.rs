@@ -143,15 +143,15 @@ impl Host {
         fixture::names(&self.bench_folder()).await
     }
 
-    /// Opens a fixture by its name in the data folder, or by the whole path of its file.
+    /// Opens a fixture by its name in the data folder, or by the path of its file.
     ///
     /// # Errors
     /// There is none there, or it cannot be read.
     pub async fn open_fixture(&self, place: &str) -> Result<Fixture, HostError> {
-        Place::of(place, &self.bench_folder())?.read().await
+        Place::of(place, &self.bench_folder(), self.surroundings())?.read().await
     }
 
-    /// Saves a fixture under a name in the data folder, or under a whole path. Answers where, and its size in bytes.
+    /// Saves a fixture under a name in the data folder, or under a path. Answers where, and its size in bytes.
     ///
     /// # Errors
     /// The name is not one, a file is there that is no fixture, or the disk refuses.
@@ -161,14 +161,14 @@ impl Host {
         fixture: &Fixture,
     ) -> Result<(std::path::PathBuf, u64), HostError> {
         let folder = self.bench_folder();
-        let place = Place::of(place, &folder)?;
+        let place = Place::of(place, &folder, self.surroundings())?;
         // The folder may be there; whether it can be written is seen when the file is.
         let _made = tokio::fs::create_dir_all(&folder).await;
         place.write(fixture).await
     }
 
     fn bench_folder(&self) -> std::path::PathBuf {
-        self.data_dir().join("bench")
+        self.surroundings().fixtures.clone().unwrap_or_else(|| self.data_dir().join("bench"))
     }
 
     fn bench(&self, view_id: &str) -> Option<Bench> {

@@ -14,7 +14,7 @@ use serde_json::json;
 use usher_protocol::RawJson;
 use uuid::Uuid;
 
-use super::super::HostError;
+use super::super::{HostError, Surroundings};
 
 /// The version of the format that is written, and the newest that is read.
 pub const VERSION: u32 = 1;
@@ -238,10 +238,10 @@ fn unreadable(error: &serde_json::Error) -> HostError {
 pub(super) struct Place(PathBuf);
 
 impl Place {
-    /// Reads what a person wrote. A path is whole and ends in `.json`; a name is made of letters, digits and a few signs.
-    pub(super) fn of(text: &str, folder: &Path) -> Result<Self, HostError> {
-        let path = Path::new(text);
-        if path.is_absolute() {
+    /// Reads what a person wrote. A path ends in `.json`; a name is made of letters, digits and a few signs.
+    pub(super) fn of(text: &str, folder: &Path, around: &Surroundings) -> Result<Self, HostError> {
+        let path = around.whole(Path::new(text.trim()));
+        if path.is_absolute() && text.contains(std::path::is_separator) {
             if path.extension().is_none_or(|it| it != "json") {
                 return Err(HostError::new(
                     "The file of a fixture ends in .json.",
@@ -249,7 +249,7 @@ impl Place {
                     "Give it another name.",
                 ));
             }
-            return Ok(Self(path.to_owned()));
+            return Ok(Self(path));
         }
         let is_good = |it: char| it.is_alphanumeric() || matches!(it, ' ' | '-' | '_' | '.');
         let name = text.trim().trim_end_matches(".json");
@@ -259,9 +259,9 @@ impl Place {
             && name.chars().all(is_good);
         if !is_name {
             return Err(HostError::new(
-                format!("{text:?} is neither a name of a fixture nor the whole path of its file."),
+                format!("{text:?} is neither a name of a fixture nor the path of its file."),
                 SAFE,
-                "Use letters, digits, spaces, dots, - and _, or a path from the root that ends in .json.",
+                "Use letters, digits, spaces, dots, - and _, or a path that ends in .json, such as ./one.json.",
             ));
         }
         Ok(Self(folder.join(format!("{name}.json"))))
@@ -430,12 +430,19 @@ mod tests {
     #[test]
     fn a_place_is_a_name_or_a_whole_path() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |text: &str| Place::of(text, folder.path()).map(|it| it.0);
+        let around = Surroundings {
+            home: Some(folder.path().join("home")),
+            started_in: Some(folder.path().join("work")),
+            ..Surroundings::default()
+        };
+        let of = |text: &str| Place::of(text, folder.path(), &around).map(|it| it.0);
         assert_eq!(of("dark phone"), Ok(folder.path().join("dark phone.json")));
         assert_eq!(of("dark.json"), Ok(folder.path().join("dark.json")));
         let file = folder.path().join("a.json");
         assert_eq!(of(&file.display().to_string()), Ok(file));
-        for text in ["", ".", "..", "../a", "a/b", "~/a.json", "a\u{0}b", ".hidden", "a:b"] {
+        assert_eq!(of("./a.json"), Ok(folder.path().join("work/a.json")));
+        assert_eq!(of("~/a.json"), Ok(folder.path().join("home/a.json")));
+        for text in ["", ".", "..", "../a", "a/b", "~", "a\u{0}b", ".hidden", "a:b"] {
             assert!(of(text).is_err(), "{text:?}");
         }
         assert!(of(&folder.path().join("notes.txt").display().to_string()).is_err());
@@ -445,11 +452,12 @@ mod tests {
     async fn a_file_that_is_no_fixture_is_never_written_over() {
         let folder = tempfile::tempdir().unwrap();
         let precious = folder.path().join("package.json");
+        let place = |text: &str| Place::of(text, folder.path(), &Surroundings::default());
         std::fs::write(&precious, "{}").unwrap();
-        let place = Place::of(&precious.display().to_string(), folder.path()).unwrap();
-        assert!(place.write(&Fixture::of("t")).await.is_err());
+        let is_other = place(&precious.display().to_string()).unwrap();
+        assert!(is_other.write(&Fixture::of("t")).await.is_err());
         assert_eq!(std::fs::read_to_string(&precious).unwrap(), "{}");
-        let place = Place::of("one", folder.path()).unwrap();
+        let place = place("one").unwrap();
         let (path, bytes) = place.write(&Fixture::of("t")).await.unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), bytes);
         place.write(&Fixture::of("u")).await.unwrap();
@@ -461,13 +469,14 @@ mod tests {
     async fn what_is_saved_twice_at_once_is_whole_and_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let saves = (0..24).map(|index| {
-            let place = Place::of("one", folder.path()).unwrap();
+            let place = Place::of("one", folder.path(), &Surroundings::default()).unwrap();
             tokio::spawn(async move { place.write(&Fixture::of("t".repeat(1 + index * 2_000))).await })
         });
         for save in saves.collect::<Vec<_>>() {
             save.await.unwrap().unwrap();
         }
-        assert!(Place::of("one", folder.path()).unwrap().read().await.unwrap().tool.starts_with('t'));
+        let place = Place::of("one", folder.path(), &Surroundings::default()).unwrap();
+        assert!(place.read().await.unwrap().tool.starts_with('t'));
         let left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left, ["one.json"]);

@@ -61,10 +61,11 @@ impl Host {
     /// There is no such server, or a path is not there.
     pub fn watch_for_bench(&self, server_id: &str, paths: Vec<PathBuf>) -> Result<(), HostError> {
         let server = self.server(server_id).ok_or_else(|| HostError::unknown("server"))?;
+        let paths: Vec<PathBuf> = paths.iter().map(|it| self.surroundings().whole(it)).collect();
         for path in &paths {
             if !path.is_absolute() || !path.exists() {
                 return Err(HostError::new(
-                    format!("{} is not the whole path of a file or a folder.", path.display()),
+                    format!("{} is no file and no folder.", path.display()),
                     "Nothing more is watched.",
                     "Correct it.",
                 ));
