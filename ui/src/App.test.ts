@@ -134,6 +134,29 @@ describe("the window", () => {
     expect(store.state?.settings.tour_done).toBe(true);
   });
 
+  /** The window as it is before anything was ever asked in it. */
+  async function openUnused() {
+    const platform = fakePlatform({ stepMs: 1, firstRun: true });
+    platform.world.conversations.clear();
+    return openWith(platform);
+  }
+
+  it("goes on with the tour when something else was asked than the tour's own question", async () => {
+    const { store } = await openUnused();
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("composer-input")));
+    await userEvent.keyboard("Hello{Enter}");
+    await waitFor(() => expect(store.conversation?.items.length).toBeGreaterThan(0));
+    await waitFor(() => expect(screen.getByTestId("tour").textContent).toContain("One result, four audiences"));
+  });
+
+  it("offers the examples of the sample server only while it lists their tools", async () => {
+    const { store } = await openUnused();
+    const example = (): HTMLElement | null => screen.queryByRole("button", { name: "Which Globex accounts were active this week?" });
+    await waitFor(() => expect(example()).not.toBeNull());
+    store.state = { ...store.state!, servers: [] };
+    await waitFor(() => expect(example()).toBeNull());
+  });
+
   it("has a conversation at the first start, and can be written in at once", async () => {
     const platform = fakePlatform({ stepMs: 1, firstRun: true });
     for (const [id, one] of platform.world.conversations) {
