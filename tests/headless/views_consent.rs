@@ -12,7 +12,7 @@ use usher_tests::{
     stage::{SERVER, Setting, Stage, request_id, the_call, within},
 };
 
-use super::CHILD;
+use super::{CHILD, scene::legacy};
 
 /// A conversation with a call that has Views, and the addresses that were opened.
 struct Scene {
@@ -419,6 +419,51 @@ async fn a_view_has_files_of_one_request_saved_at_a_time_and_none_once_it_is_gon
     let (reply, ()) = futures::future::join(scene.ask(&view, "ui/download-file", &one), user).await;
     assert_eq!(reply, result(json!({"isError": true})));
     assert_eq!(scene.saved(), []);
+}
+
+#[tokio::test]
+async fn four_files_are_read_for_all_views_at_once_and_the_fifth_waits_for_room() {
+    let [folder, downloads] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let script = legacy().view("<p>hello</p>", None).silent("resources/read ui://a/never");
+    let mut setting = Setting::with(vec![script.cast(SERVER, CHILD, folder.path())]);
+    setting.surroundings.downloads = Some(downloads.path().to_owned());
+    let stage = Stage::open(&setting).await;
+    stage.ready(SERVER).await;
+    let conversation = stage.host.create_conversation(None, None).await.unwrap().id;
+    let call = stage.host.call_tool(&conversation, SERVER, "show", "{}").await.unwrap().record.id;
+    let link = json!({"contents": [{"type": "resource_link", "uri": "ui://a/never", "name": "never"}]});
+    let mut views = Vec::new();
+    for _ in 0..5 {
+        views.push(stage.host.open_view(&call).await.unwrap().view_id);
+    }
+    let before = stage.on_the_wire("resources/read");
+    let reads = || stage.on_the_wire("resources/read") - before;
+    let until = async |count: usize| {
+        let there = async {
+            while reads() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        within(there).await;
+    };
+    let asks = futures::future::join_all(views.iter().map(|it| stage.ask(it, "ui/download-file", &link)));
+    let user = async {
+        for _ in 0..5 {
+            stage.answer(YES).await;
+        }
+        until(4).await;
+        // Whatever the fifth would have sent was sent before this.
+        for _ in 0..3 {
+            stage.host.call_tool(&conversation, SERVER, "show", "{}").await.unwrap();
+        }
+        assert_eq!(reads(), 4);
+        stage.host.close_view(&views[0]);
+        until(5).await;
+        views.iter().for_each(|it| stage.host.close_view(it));
+    };
+    let (replies, ()) = futures::future::join(asks, user).await;
+    assert!(replies.iter().all(|it| *it != result(json!({}))), "{replies:?}");
+    assert_eq!(std::fs::read_dir(downloads.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]
