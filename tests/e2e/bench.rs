@@ -3,7 +3,15 @@
 
 use tempfile::TempDir;
 
-use super::stage::{Stage, prepare};
+use usher_tests::{
+    scripted_server::{LINK, Script, document},
+    window::Window,
+};
+
+use super::{
+    scene::Prepared,
+    stage::{Stage, prepare},
+};
 
 const FRAME: &str = "[data-testid=bench-stage] [data-testid=view-frame]";
 const GOOD: &str = r#"{"title": "Written on the bench", "datasetVersion": "1", "columns": [{"key": "displayName", "label": "Customer"}],
@@ -202,4 +210,56 @@ async fn a_server_starts_again_when_a_file_changes_that_was_chosen_in_the_window
         .until("the server has started again", async || Ok(stage.window.run(again).await? == true))
         .await?;
     stage.window.close().await
+}
+
+/// The rows of the log that say what the View's page says: the name, the loudness and the text of each.
+async fn page_says(window: &Window) -> anyhow::Result<Vec<[String; 3]>> {
+    let rows = "return JSON.stringify([...document.querySelectorAll('[data-testid=bench-log] [data-direction=page]')]
+                  .map((it) => [it.dataset.method, it.dataset.level, it.querySelector('.note').textContent]))";
+    let rows = window.run(rows).await?;
+    Ok(serde_json::from_str(rows.as_str().unwrap_or("[]"))?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn the_errors_and_the_console_of_a_view_stand_among_its_messages() -> anyhow::Result<()> {
+    let script = Script::new("2025-11-25")
+        .tool("draw", LINK, r#"{"content":[{"type":"text","text":"drawn"}]}"#)
+        .answering("resources/read ui://a/b", &document(include_str!("../data/views/throws.html")));
+    let prepared = Prepared::called(&script, "system", "draw").await?;
+    let window = prepared.window().await?;
+    window.resize(1280, 800).await?;
+    window.click("[data-testid=inspector-tab-view]").await?;
+    window.click("[data-testid=bench-wide]").await?;
+    window.click("[data-testid=bench-start]").await?;
+    let has = |rows: &[[String; 3]], method: &str, level: &str, text: &str| {
+        rows.iter().any(|[a, b, c]| a == method && b == level && c.contains(text))
+    };
+    window
+        .until("the log has the errors and the console", async || {
+            let rows = page_says(&window).await?;
+            Ok(has(&rows, "uncaught error", "error", "no rows to draw")
+                && has(&rows, "console.warn", "warning", r#"careful {"rows":[1,2]}"#)
+                && has(&rows, "unhandled rejection", "error", "nobody waits")
+                && has(&rows, "could not be loaded", "error", "missing.js")
+                && has(&rows, "console.log", "quiet", "line 7"))
+        })
+        .await?;
+    // A loop that logs is cut short, and neither stops the View nor hides its error.
+    let rows = page_says(&window).await?;
+    assert_eq!(rows.iter().filter(|[name, ..]| name == "more was left out").count(), 1, "{rows:?}");
+    assert!(rows.len() < 120, "{} rows", rows.len());
+    window.click("[data-testid=bench-log] [data-method='uncaught error'] button").await?;
+    let value = window.element("[data-testid=bench-log-value]").await?.text().await?;
+    // The place in the document, and who called whom.
+    assert!(value.contains("line 11") && value.contains("draw"), "{value}");
+    window.text_in("[data-testid=bench-late-error]", "no rows to draw").await?;
+    window.screenshot("bench-errors").await?;
+    // In a conversation its console is nobody's, and its first error says why it did not start.
+    window.click("[data-testid=bench-wide]").await?;
+    window.click("[data-testid=inspector-tab-routing]").await?;
+    window.click("[data-testid=view-placeholder] button").await?;
+    window.text_in("[data-testid=view-late-error]", "no rows to draw").await?;
+    window.screenshot("view-late-error").await?;
+    window.close().await
 }
