@@ -99,7 +99,8 @@ describe("the View tab", () => {
   it("sends nothing that is no JSON", async () => {
     const { of } = await stage();
     await userEvent.click(screen.getByTestId("bench-ending-result"));
-    await write("{");
+    await write('{\n  "rows": [1 2]}');
+    expect(screen.getByText("Line 2, column 14: a comma or ] is expected.")).toBeTruthy();
     expect(screen.getByTestId<HTMLButtonElement>("bench-start").disabled).toBe(true);
     await userEvent.keyboard("{Control>}{Enter}{/Control}");
     expect(of("open_bench")).toEqual([]);
