@@ -129,11 +129,14 @@ describe("the View tab", () => {
     const frame = await screen.findByTestId("view-frame");
     await waitFor(() => expect(of("bench_news").length).toBeGreaterThan(0));
     expect(screen.getByTestId("view-frame")).toBe(frame);
-    news = { kind: "changed" };
-    await waitFor(() => expect(of("open_bench")).toHaveLength(2));
-    news = { kind: "same" };
-    expect(of("close_view")).toEqual([{ view_id: "v1" }]);
-    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("HTML changed"));
+    const said = screen.getByTestId("bench-said");
+    for (const [at, file, why] of [[2, null, "the server's HTML"], [3, "dist/index.html", "dist/index.html"]] as const) {
+      news = { kind: "changed", file };
+      await waitFor(() => expect(of("open_bench")).toHaveLength(at));
+      news = { kind: "same" };
+      await waitFor(() => expect(said.textContent).toBe(`Started again because ${why} changed.`));
+    }
+    expect(of("close_view")).toEqual([{ view_id: "v1" }, { view_id: "v2" }]);
   });
 
   it("says that the document cannot be looked at for as long as it cannot", async () => {
