@@ -125,7 +125,19 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
     view_is(&stage, "the View is as wide as a phone", "return innerWidth === 390 && innerHeight === 844")
         .await?;
     stage.window.element("[data-testid=bench-insets]").await?;
+    let log_in_sight = "return document.querySelector('[data-testid=bench-log] [data-method]').getBoundingClientRect().bottom < innerHeight";
+    assert_eq!(stage.window.run(log_in_sight).await?, true, "a tall View pushes no message away");
     stage.window.screenshot("bench-phone").await?;
+    // Where the inspector lies over the conversation the bench still has the whole window.
+    stage.window.resize(900, 700).await?;
+    let whole = "return document.querySelector('[data-testid=bench-tab]')?.getBoundingClientRect().width === innerWidth";
+    stage
+        .window
+        .until("the bench has the narrow window", async || Ok(stage.window.run(whole).await? == true))
+        .await?;
+    assert_eq!(stage.window.run(log_in_sight).await?, true);
+    stage.window.screenshot("bench-phone-900").await?;
+    stage.window.resize(1280, 800).await?;
     choose(&stage, "bench-device", "none").await?;
 
     stage.click("[data-testid=bench-ending-result]").await?;
@@ -180,6 +192,21 @@ async fn a_fixture_comes_back_in_a_small_dark_window() -> anyhow::Result<()> {
     stage.window.screenshot("bench-small-dark").await?;
     stage.click("[data-testid=bench-wide]").await?;
     stage.window.screenshot("bench-small-dark-wide").await?;
+
+    stage.window.resize(900, 700).await?;
+    choose(&stage, "bench-device", "phone").await?;
+    stage.window.run("document.querySelector('[data-testid=bench-part-host]').open = true").await?;
+    stage.click("[data-testid=bench-from-fixture]").await?;
+    stage.click("[data-testid=bench-answer-more]").await?;
+    stage.click("[data-testid=bench-add-fault]").await?;
+    stage.window.element("[data-testid=bench-fault]").await?;
+    // Nothing that is heard only stands so far below that the window could be scrolled to it.
+    let fits = "const all = document.scrollingElement; all.scrollTop = 1000; return all.scrollTop === 0 && all.scrollHeight <= innerHeight";
+    assert_eq!(stage.window.run(fits).await?, true, "the window itself scrolls");
+    let wide = "const width = (css) => document.querySelector(css).getBoundingClientRect().width; \
+                return width('[data-testid=bench-answer] textarea') > width('[data-testid=bench-part-host]') - 80";
+    assert_eq!(stage.window.run(wide).await?, true, "an answer has the whole width");
+    stage.window.screenshot("bench-dark-900").await?;
     stage.window.close().await
 }
 

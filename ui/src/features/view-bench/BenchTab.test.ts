@@ -284,12 +284,16 @@ describe("the View tab", () => {
     await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
     const say = (kind: string, text: string, line = 0): boolean =>
       window.dispatchEvent(Object.assign(new Event("message"), { data: { usher: "says", kind, text, file: "", line, column: 1 }, origin: ORIGIN, source }));
+    // What one opened stays open when messages come.
+    const host = screen.getByTestId<HTMLDetailsElement>("bench-part-host");
+    host.open = true;
     say("warn", "careful");
     say("uncaught", "Error: no rows\u202e", 12);
     say("uncaught", "Error: and more");
     const log = screen.getByTestId("bench-log");
     await waitFor(() => expect([...log.querySelectorAll<HTMLElement>("[data-direction=page]")].map((it) => it.dataset["level"])).toEqual(["warning", "error", "error"]));
     expect(screen.getByTestId("bench-errors").textContent).toBe("2 errors");
+    expect(host.open).toBe(true);
     await userEvent.selectOptions(screen.getByTestId("bench-log-direction"), "page");
     await userEvent.click(log.querySelector("[data-level=error] button")!);
     expect(screen.getByTestId("bench-log-value").textContent).toBe("Error: no rowsU+202E\nin the document, line 12, column 1");
