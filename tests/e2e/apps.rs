@@ -137,10 +137,11 @@ const CROSSED: &str = r"
     const { said, log } = window.crossed;
     const asked = said.filter((it) => 'method' in it && 'id' in it && it.method !== 'ui/initialize');
     const row = (direction, method) => log.find((it) => it.direction === direction && it.method === method);
+    const answer = (id) => log.find((it) => it.direction === 'out' && it.method.startsWith('answer ' + id + ' to '));
     return JSON.stringify({
       asks: asked.map((it) => ({
         name: it.method === 'tools/call' ? it.params.name : it.method,
-        answer: row('out', 'answer ' + it.id)?.note ?? null,
+        answer: answer(it.id)?.note ?? null,
       })),
       initialized: row('in', 'ui/notifications/initialized')?.at ?? null,
       answers: said.filter((it) => !('method' in it)).map((it) => ('error' in it ? String(it.error.code) : 'result')),

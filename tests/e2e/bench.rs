@@ -3,7 +3,15 @@
 
 use tempfile::TempDir;
 
-use super::stage::{Stage, prepare};
+use usher_tests::{
+    scripted_server::{LINK, Script, document},
+    window::Window,
+};
+
+use super::{
+    scene::Prepared,
+    stage::{Stage, prepare},
+};
 
 const FRAME: &str = "[data-testid=bench-stage] [data-testid=view-frame]";
 const GOOD: &str = r#"{"title": "Written on the bench", "datasetVersion": "1", "columns": [{"key": "displayName", "label": "Customer"}],
@@ -117,7 +125,19 @@ async fn surroundings_reach_the_view_and_a_call_ends_in_each_way() -> anyhow::Re
     view_is(&stage, "the View is as wide as a phone", "return innerWidth === 390 && innerHeight === 844")
         .await?;
     stage.window.element("[data-testid=bench-insets]").await?;
+    let log_in_sight = "return document.querySelector('[data-testid=bench-log] [data-method]').getBoundingClientRect().bottom < innerHeight";
+    assert_eq!(stage.window.run(log_in_sight).await?, true, "a tall View pushes no message away");
     stage.window.screenshot("bench-phone").await?;
+    // Where the inspector lies over the conversation the bench still has the whole window.
+    stage.window.resize(900, 700).await?;
+    let whole = "return document.querySelector('[data-testid=bench-tab]')?.getBoundingClientRect().width === innerWidth";
+    stage
+        .window
+        .until("the bench has the narrow window", async || Ok(stage.window.run(whole).await? == true))
+        .await?;
+    assert_eq!(stage.window.run(log_in_sight).await?, true);
+    stage.window.screenshot("bench-phone-900").await?;
+    stage.window.resize(1280, 800).await?;
     choose(&stage, "bench-device", "none").await?;
 
     stage.click("[data-testid=bench-ending-result]").await?;
@@ -172,6 +192,21 @@ async fn a_fixture_comes_back_in_a_small_dark_window() -> anyhow::Result<()> {
     stage.window.screenshot("bench-small-dark").await?;
     stage.click("[data-testid=bench-wide]").await?;
     stage.window.screenshot("bench-small-dark-wide").await?;
+
+    stage.window.resize(900, 700).await?;
+    choose(&stage, "bench-device", "phone").await?;
+    stage.window.run("document.querySelector('[data-testid=bench-part-host]').open = true").await?;
+    stage.click("[data-testid=bench-from-fixture]").await?;
+    stage.click("[data-testid=bench-answer-more]").await?;
+    stage.click("[data-testid=bench-add-fault]").await?;
+    stage.window.element("[data-testid=bench-fault]").await?;
+    // Nothing that is heard only stands so far below that the window could be scrolled to it.
+    let fits = "const all = document.scrollingElement; all.scrollTop = 1000; return all.scrollTop === 0 && all.scrollHeight <= innerHeight";
+    assert_eq!(stage.window.run(fits).await?, true, "the window itself scrolls");
+    let wide = "const width = (css) => document.querySelector(css).getBoundingClientRect().width; \
+                return width('[data-testid=bench-answer] textarea') > width('[data-testid=bench-part-host]') - 80";
+    assert_eq!(stage.window.run(wide).await?, true, "an answer has the whole width");
+    stage.window.screenshot("bench-dark-900").await?;
     stage.window.close().await
 }
 
@@ -202,4 +237,56 @@ async fn a_server_starts_again_when_a_file_changes_that_was_chosen_in_the_window
         .until("the server has started again", async || Ok(stage.window.run(again).await? == true))
         .await?;
     stage.window.close().await
+}
+
+/// The rows of the log that say what the View's page says: the name, the loudness and the text of each.
+async fn page_says(window: &Window) -> anyhow::Result<Vec<[String; 3]>> {
+    let rows = "return JSON.stringify([...document.querySelectorAll('[data-testid=bench-log] [data-direction=page]')]
+                  .map((it) => [it.dataset.method, it.dataset.level, it.querySelector('.note').textContent]))";
+    let rows = window.run(rows).await?;
+    Ok(serde_json::from_str(rows.as_str().unwrap_or("[]"))?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the built window: cargo xtask test --only window"]
+async fn the_errors_and_the_console_of_a_view_stand_among_its_messages() -> anyhow::Result<()> {
+    let script = Script::new("2025-11-25")
+        .tool("draw", LINK, r#"{"content":[{"type":"text","text":"drawn"}]}"#)
+        .answering("resources/read ui://a/b", &document(include_str!("../data/views/throws.html")));
+    let prepared = Prepared::called(&script, "system", "draw").await?;
+    let window = prepared.window().await?;
+    window.resize(1280, 800).await?;
+    window.click("[data-testid=inspector-tab-view]").await?;
+    window.click("[data-testid=bench-wide]").await?;
+    window.click("[data-testid=bench-start]").await?;
+    let has = |rows: &[[String; 3]], method: &str, level: &str, text: &str| {
+        rows.iter().any(|[a, b, c]| a == method && b == level && c.contains(text))
+    };
+    window
+        .until("the log has the errors and the console", async || {
+            let rows = page_says(&window).await?;
+            Ok(has(&rows, "uncaught error", "error", "no rows to draw")
+                && has(&rows, "console.warn", "warning", r#"careful {"rows":[1,2]}"#)
+                && has(&rows, "unhandled rejection", "error", "nobody waits")
+                && has(&rows, "could not be loaded", "error", "missing.js")
+                && has(&rows, "console.log", "quiet", "line 7"))
+        })
+        .await?;
+    // A loop that logs is cut short, and neither stops the View nor hides its error.
+    let rows = page_says(&window).await?;
+    assert_eq!(rows.iter().filter(|[name, ..]| name == "more was left out").count(), 1, "{rows:?}");
+    assert!(rows.len() < 120, "{} rows", rows.len());
+    window.click("[data-testid=bench-log] [data-method='uncaught error'] button").await?;
+    let value = window.element("[data-testid=bench-log-value]").await?.text().await?;
+    // The place in the document, and who called whom.
+    assert!(value.contains("line 11") && value.contains("draw"), "{value}");
+    window.text_in("[data-testid=bench-late-error]", "no rows to draw").await?;
+    window.screenshot("bench-errors").await?;
+    // In a conversation its console is nobody's, and its first error says why it did not start.
+    window.click("[data-testid=bench-wide]").await?;
+    window.click("[data-testid=inspector-tab-routing]").await?;
+    window.click("[data-testid=view-placeholder] button").await?;
+    window.text_in("[data-testid=view-late-error]", "no rows to draw").await?;
+    window.screenshot("view-late-error").await?;
+    window.close().await
 }

@@ -218,11 +218,14 @@ async fn a_changed_document_is_seen_after_the_server_was_started_again_for_a_cha
     tokio::time::sleep(Duration::from_millis(700)).await;
     let _changed = legacy("<p>another</p>").cast(SERVER, CHILD, scene.folder.path());
     let seen = async {
-        while host.bench_news(&view).await != News::Changed {
+        loop {
+            if let News::Changed { file } = host.bench_news(&view).await {
+                break file;
+            }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    within(seen).await;
+    assert_eq!(within(seen).await, Some(format!("{SERVER}.json")));
     let (again, _) = scene.view(Fixture::of("show")).await;
     assert_eq!(host.bench_news(&again).await, News::Same);
     host.watch_for_bench(SERVER, Vec::new()).unwrap();

@@ -290,8 +290,11 @@ async fn what_names_the_program_or_this_machine_is_not_even_asked_about() {
         (WishKind::Permission, "midi"),
     ] {
         let wishes = BTreeSet::from([Wish { kind, what: what.to_owned() }]);
-        let error = scene.stage.host.set_view_access(SERVER, wishes, true).await.unwrap_err();
+        let error = scene.stage.host.set_view_access(SERVER, wishes.clone(), true).await.unwrap_err();
         assert_eq!(error.safe, "Nothing was changed.");
+        // A no to it is listed nowhere, where somebody would be offered to turn it into a yes.
+        scene.stage.host.set_view_access(SERVER, wishes, false).await.unwrap();
+        assert_eq!(scene.stage.host.view_access(SERVER).refused, BTreeSet::new());
     }
     assert!(scene.stage.host.set_view_access("nobody", BTreeSet::new(), true).await.is_err());
 }

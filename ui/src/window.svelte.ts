@@ -21,9 +21,8 @@ export class Layout {
   /** Whether a pane that lies over the conversation is shown. */
   sidebarOver = $state(false);
   inspectorOver = $state(false);
-  /** Whether the bench has the whole window. */
-  wide = $state(false);
   width = $state(1280);
+  private isWide = $state(false);
 
   readonly inspectorBeside = $derived(this.width >= INSPECTOR_BESIDE);
   readonly sidebarBeside = $derived(this.width >= SIDEBAR_BESIDE);
@@ -36,6 +35,17 @@ export class Layout {
     if (kept.inspectorWidth !== undefined) this.inspectorWidth = kept.inspectorWidth;
     if (kept.sidebarOpen !== undefined) this.sidebarWanted = kept.sidebarOpen;
     if (kept.inspectorOpen !== undefined) this.inspectorWanted = kept.inspectorOpen;
+  }
+
+  /** Whether the bench has the whole window. */
+  get wide(): boolean {
+    return this.isWide;
+  }
+
+  /** What has the whole window is seen however narrow that is or becomes. Where there is room it leaves nothing over the conversation. */
+  set wide(on: boolean) {
+    this.isWide = on;
+    this.inspectorOver = on || (this.inspectorOver && !this.inspectorBeside);
   }
 
   setInspector(open: boolean): void {

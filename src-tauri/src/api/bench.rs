@@ -191,7 +191,7 @@ fn judgement(it: Verdict) -> BenchJudgement {
 pub(super) fn news(it: News) -> BenchNews {
     match it {
         News::Same => BenchNews::Same,
-        News::Changed => BenchNews::Changed,
+        News::Changed { file } => BenchNews::Changed { file },
         News::Unknown(why) => BenchNews::Unknown { why },
     }
 }

@@ -3,4 +3,8 @@
 /**
  * Whether the server gives another document for a View now.
  */
-export type BenchNews = { "kind": "same" } | { "kind": "changed" } | { "kind": "unknown", why: string, };
+export type BenchNews = { "kind": "same" } | { "kind": "changed", 
+/**
+ * The watched file because of which it did.
+ */
+file: string | null, } | { "kind": "unknown", why: string, };

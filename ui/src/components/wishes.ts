@@ -4,6 +4,7 @@
 import type { WishKindName } from "../bindings/WishKindName";
 import type { WishStateName } from "../bindings/WishStateName";
 import type { WishView } from "../bindings/WishView";
+import { plural } from "./format";
 
 /** What each kind of wish lets a View do; the domains or features stand below it. */
 export const KINDS: readonly { kind: WishKindName; title: string }[] = [
@@ -31,6 +32,14 @@ export const STATES: Readonly<Record<WishStateName, string>> = {
 /** A wish in words; a domain stands as it is, for nothing of it may be left out. */
 export function wishText(wish: WishView): string {
   return wish.kind === "permission" ? (FEATURES[wish.what] ?? wish.what) : wish.what;
+}
+
+/** How many domains and features wishes name, in few words. A domain that is wished for in several ways is one. */
+export function counted(wishes: readonly { wish: WishView }[]): string {
+  const domains = new Set(wishes.filter(({ wish }) => wish.kind !== "permission").map(({ wish }) => wish.what)).size;
+  const features = wishes.filter(({ wish }) => wish.kind === "permission").length;
+  const parts = [...(domains > 0 ? [plural(domains, "domain")] : []), ...(features > 0 ? [plural(features, "feature")] : [])];
+  return parts.join(", ");
 }
 
 /** Names two wishes apart. */

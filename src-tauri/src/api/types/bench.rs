@@ -140,8 +140,13 @@ pub struct BenchVerdictView {
 #[ts(export)]
 pub enum BenchNews {
     Same,
-    Changed,
-    Unknown { why: String },
+    Changed {
+        /// The watched file because of which it did.
+        file: Option<String>,
+    },
+    Unknown {
+        why: String,
+    },
 }
 
 /// What `usher view` opened the window for.

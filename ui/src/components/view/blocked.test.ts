@@ -48,6 +48,10 @@ describe("what a View's policy stopped", () => {
     expect(remedy(of("base-uri", "https://a.example"), none)).toBe('_meta.ui.csp.baseUriDomains: ["https://a.example"]');
     expect(remedy(of("connect-src", "http://a.example"), none)).toContain("Only https");
     expect(remedy(of("img-src", "wss://a.example"), none)).toContain("Only https");
+    for (const host of ["localhost:3000", "a.localhost", "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.20.0.1", "[::1]", "printer", "nas.local", "router.home.arpa"]) {
+      expect(remedy(of("connect-src", `https://${host}`), none), host).toContain("never allowed");
+    }
+    for (const host of ["10.example.com", "localhost.example.com", "172.32.0.1", "8.8.8.8"]) expect(remedy(of("connect-src", `https://${host}`), none), host).toContain("connectDomains");
     expect(remedy(of("script-src", "inline"), none)).toContain("not an address");
     expect(remedy(of("form-action", "https://a.example"), none)).toBe("No declaration allows it.");
     expect(remedy(of("worker-src", "https://a.example"), none)).toBe("No declaration allows it.");

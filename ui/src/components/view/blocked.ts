@@ -61,8 +61,17 @@ export function remedy(blocked: Blocked, wishes: readonly WishStateView[]): stri
   if (origin === null) return `${blocked.where} is not an address that can be declared.`;
   const scheme = origin.slice(0, origin.indexOf(":"));
   if (scheme !== "https" && !(scheme === "wss" && place.kind === "connect")) return "Only https addresses (and wss for connections) can be allowed.";
+  if (isLocal(new URL(origin).hostname)) return "Addresses of this computer and its network are never allowed.";
   if (wishes.some(({ wish }) => wish.kind === place.kind && covers(wish.what, origin))) return "The server declares it; you have not allowed it, or not since the View was started.";
   return `_meta.ui.csp.${place.list}: ["${origin}"]`;
+}
+
+/** Endings of names that stay on the computer or in its network, as the host has them. It decides; here they only spare an author a try. */
+const LOCAL = /^[^.]+$|^\[|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa)$/;
+const PRIVATE = /^(0|10|127|169\.254|172\.(1[6-9]|2\d|3[01])|192\.168)\.[\d.]+$/;
+
+function isLocal(host: string): boolean {
+  return LOCAL.test(host) || PRIVATE.test(host);
 }
 
 function originOf(uri: string): string | null {

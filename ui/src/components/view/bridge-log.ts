@@ -1,25 +1,45 @@
 /**
  * What crossed the boundary of a View, in both directions: names and sizes, why something was stopped, and the beginning
- * of what the View itself logs; on the bench the values too.
+ * of what the View itself logs; on the bench the values too, and what the View's page says.
  */
+import type { IconName } from "../icons";
+import { levelOf, nameOf, wordsOf, type Level, type PageSays } from "./page-says";
 
-/** Entries that are kept. */
+/** Entries that are kept, and how many of them may be what the page says. */
 const KEPT = 400;
+const KEPT_OF_PAGE = 200;
+/** Characters of a name that are kept: a View may give a method any. */
+const LONGEST_NAME = 400;
 /** Characters of one value, and of all values of a View, that are kept where they are kept at all. */
 const LONGEST_VALUE = 65_536;
 const MOST_VALUES = 4_194_304;
 
-/** A message that crossed, or was stopped. */
+/** From where to where: a message that crossed or was stopped, or what the View's own page says. */
+export type Direction = "in" | "out" | "stopped" | "page";
+
+/** How each direction is drawn and called. */
+export const DIRECTIONS: Readonly<Record<Direction, { icon: IconName; word: string }>> = {
+  in: { icon: "left", word: "from the View" },
+  out: { icon: "right", word: "to the View" },
+  stopped: { icon: "blocked", word: "stopped" },
+  page: { icon: "console", word: "the View's page" },
+};
+
+/** A line of the log. */
 export interface BridgeEntry {
   seq: number;
   /** Milliseconds since the View was opened. */
   atMs: number;
-  direction: "in" | "out" | "stopped";
+  direction: Direction;
   method: string;
   bytes: number;
-  /** Why it was stopped, or how it ended. */
+  /** Why it was stopped, how it ended, or the beginning of what the page says. */
   note: string;
-  /** What it says, as JSON, where values are kept. A long one is cut. */
+  /** How loud it is. */
+  level: Level;
+  /** How often it came in a row. */
+  times: number;
+  /** What it says where values are kept: a message as JSON, what the page says as its text. A long one is cut. */
   value: string | null;
 }
 
@@ -39,28 +59,47 @@ export class BridgeLog {
     this.start = now();
   }
 
-  /** Writes an entry. A stopped message like the last one is counted, so that a flood does not push the rest out. */
-  add(direction: BridgeEntry["direction"], method: string, bytes: number, note = "", message?: unknown): void {
+  /** Writes a message that crossed, or was stopped. */
+  add(direction: Exclude<Direction, "page">, method: string, bytes: number, note = "", message?: unknown): void {
+    const level = direction === "stopped" ? "error" : "quiet";
+    this.write({ direction, method, bytes, note, level, value: this.valueOf(message) });
+  }
+
+  /** Writes what the View's page says. */
+  says(said: PageSays): void {
+    const words = wordsOf(said);
+    const [first = ""] = words.split("\n", 1);
+    this.write({ direction: "page", method: nameOf(said), bytes: 0, note: first.slice(0, 200), level: levelOf(said), value: words });
+  }
+
+  /** What is stopped or said again is counted, so that a flood does not push the rest out. */
+  private write(entry: Omit<BridgeEntry, "seq" | "atMs" | "times">): void {
     const last = this.entries.at(-1);
-    if (direction === "stopped" && last?.direction === "stopped" && last.method === method && last.note.startsWith(note)) {
-      const times = Number(/× (\d+)$/.exec(last.note)?.[1] ?? "1") + 1;
-      last.note = `${note} × ${times}`;
-      last.bytes += bytes;
+    if (last !== undefined && isAgain(last, entry)) {
+      this.entries[this.entries.length - 1] = { ...last, times: last.times + 1, bytes: last.bytes + entry.bytes };
     } else {
       this.seq += 1;
-      this.entries.push({ seq: this.seq, atMs: Math.round(this.now() - this.start), direction, method, bytes, note, value: this.valueOf(message) });
-      if (this.entries.length > KEPT) this.forget(this.entries.shift());
-      // The oldest values go first; that they crossed stays.
-      for (let i = 0; this.held > MOST_VALUES && i < this.entries.length; i += 1) this.forget(this.entries[i]);
+      this.entries.push({ seq: this.seq, atMs: Math.round(this.now() - this.start), times: 1, ...entry, method: entry.method.slice(0, LONGEST_NAME) });
+      this.held += entry.value?.length ?? 0;
+      this.forgetOldest(entry.direction);
     }
     this.changed();
   }
 
+  private forgetOldest(direction: Direction): void {
+    const ofPage = direction === "page" ? this.entries.filter((it) => it.direction === "page") : [];
+    const first = ofPage.length > KEPT_OF_PAGE ? ofPage[0] : this.entries.length > KEPT ? this.entries[0] : undefined;
+    if (first !== undefined) {
+      this.forget(first);
+      this.entries.splice(this.entries.indexOf(first), 1);
+    }
+    // The oldest values go first; that they crossed stays.
+    for (let i = 0; this.held > MOST_VALUES && i < this.entries.length; i += 1) this.forget(this.entries[i]);
+  }
+
   private valueOf(message: unknown): string | null {
     if (!this.keepsValues || message === undefined) return null;
-    const value = JSON.stringify(message).slice(0, LONGEST_VALUE);
-    this.held += value.length;
-    return value;
+    return JSON.stringify(message).slice(0, LONGEST_VALUE);
   }
 
   private forget(entry: BridgeEntry | undefined): void {
@@ -73,4 +112,9 @@ export class BridgeLog {
   list(): readonly BridgeEntry[] {
     return [...this.entries];
   }
+}
+
+function isAgain(last: BridgeEntry, next: Omit<BridgeEntry, "seq" | "atMs" | "times">): boolean {
+  const isCounted = next.direction === "stopped" || next.direction === "page";
+  return isCounted && last.direction === next.direction && last.method === next.method && last.note === next.note && (next.direction === "stopped" || last.value === next.value);
 }

@@ -4,13 +4,25 @@
  */
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import type { MessageListener, MessageSource } from "../../platform/messages";
+import { Asked } from "./asked";
 import { readBlocked } from "./blocked";
 import type { BridgeLog } from "./bridge-log";
 import { measure, MESSAGE_CAP, MessageFilter, type Refusal } from "./message-filter";
+import { readPageSays, type PageSays } from "./page-says";
 
 /** A frame's window. */
 export interface FrameWindow {
   postMessage(message: unknown, targetOrigin: string): void;
+}
+
+/** What a frame says beside the messages of the protocol. All of it is untrusted. */
+export interface FrameDoors {
+  /** A script in the frame says that the View's policy stopped a request. */
+  onblocked: (directive: string, uri: string) => void;
+  /** The same script tells an error that nobody caught, or a line of the console. */
+  onsays: (said: PageSays) => void;
+  /** The View does nothing but flood. It is not heard any more. */
+  onflood: () => void;
 }
 
 /** What a View is told whose request is not heard. */
@@ -21,12 +33,18 @@ const REFUSALS: Record<Exclude<Refusal, "not sent to its parent"> | "not a reque
   "not a request": { code: -32600, message: "The message is not a JSON-RPC 2.0 request." },
 };
 
+/** Characters of the reason for which a request failed. */
+const LONGEST_NOTE = 200;
+
 export class FrameTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
 
   private readonly filter: MessageFilter;
+  /** What the View asks, and what it is asked. */
+  private readonly theirs = new Asked();
+  private readonly ours = new Asked();
   /** The last request to begin a handshake. */
   private handshake: string | number | undefined;
   private readonly listen: MessageListener = (event, within) => {
@@ -41,10 +59,7 @@ export class FrameTransport implements Transport {
     now: () => number,
     /** The View begins its handshake with this answer, perhaps not for the first time. */
     private readonly onhandshake: () => void,
-    /** A script in the frame says that the View's policy stopped a request. Untrusted, as everything of the frame. */
-    private readonly onblocked: (directive: string, uri: string) => void,
-    /** The View does nothing but flood. It is not heard any more. */
-    private readonly onflood: () => void,
+    private readonly doors: FrameDoors,
   ) {
     this.filter = new MessageFilter(frame, origin, now);
   }
@@ -58,7 +73,7 @@ export class FrameTransport implements Transport {
     // A handshake that is refused changes nothing.
     if ("result" in message && message.id === this.handshake) this.onhandshake();
     const bytes = measure(message, MESSAGE_CAP);
-    this.log.add("out", nameOf(message), bytes === "not JSON" ? 0 : bytes, "error" in message ? message.error.message : "", message);
+    this.log.add("out", nameOf(message, this.ours, this.theirs), bytes === "not JSON" ? 0 : bytes, noteOf(message), message);
     // The address is not checked by the platform for a scheme of one's own. The frame cannot hold another page:
     // the window's content policy and its navigation rule admit the View's scheme only.
     this.frame.postMessage(message, "*");
@@ -78,7 +93,7 @@ export class FrameTransport implements Transport {
       this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
       if (this.filter.isFlooded) {
         this.page.removeEventListener("message", this.listen);
-        this.onflood();
+        this.doors.onflood();
         return;
       }
       // An answer would go to the frame, which did not ask.
@@ -90,7 +105,12 @@ export class FrameTransport implements Transport {
     }
     const blocked = readBlocked(event.data);
     if (blocked !== null) {
-      this.onblocked(blocked.directive, blocked.uri);
+      this.doors.onblocked(blocked.directive, blocked.uri);
+      return;
+    }
+    const said = readPageSays(event.data);
+    if (said !== null) {
+      this.doors.onsays(said);
       return;
     }
     let message: JSONRPCMessage;
@@ -101,7 +121,7 @@ export class FrameTransport implements Transport {
       this.refuse(event.data, "not a request");
       return;
     }
-    this.log.add("in", nameOf(message), verdict.bytes, "", message);
+    this.log.add("in", nameOf(message, this.theirs, this.ours), verdict.bytes, noteOf(message), message);
     if ("method" in message && message.method === "ui/initialize" && "id" in message) this.handshake = message.id;
     this.onmessage?.(message);
   }
@@ -138,9 +158,16 @@ export function mend(data: unknown): unknown {
   return data;
 }
 
-function nameOf(message: JSONRPCMessage): string {
-  if ("method" in message) return message.method;
-  return `answer ${String(message.id)}`;
+/** What a message is called; an answer by what was asked on the other side. */
+function nameOf(message: JSONRPCMessage, asks: Asked, answers: Asked): string {
+  if (!("method" in message)) return answers.answered(message.id);
+  if ("id" in message) asks.note(message.id, message.method);
+  return message.method;
+}
+
+/** How a request failed. */
+function noteOf(message: JSONRPCMessage): string {
+  return "error" in message ? message.error.message.slice(0, LONGEST_NOTE) : "";
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -16,6 +16,7 @@ import type { Mode, ServerDisplays } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
+import { isUncaught, TELLS_CONSOLE, wordsOf } from "./page-says";
 import type { ViewSession } from "./view-session";
 
 /** A View that has not said `initialized` by then is said not to have started, in milliseconds. */
@@ -70,7 +71,7 @@ export interface LifeDoors {
   version: () => string;
   /** Shows an error that concerns nobody else. */
   report: (thrown: unknown) => void;
-  /** Whether what crosses is kept with its values, for an author to look at. */
+  /** Whether what crosses is kept with its values, and what the page says, for an author to look at. */
   keepsValues?: boolean;
   /** The milliseconds before each piece of the input, of a View that is told it in pieces. */
   pace?: () => number;
@@ -100,6 +101,8 @@ export class ViewLife {
   entries = $state.raw<readonly BridgeEntry[]>([]);
   /** What the View's policy stopped. */
   blocked = $state.raw<readonly Blocked[]>([]);
+  /** The first error of its page that nobody caught, in the View's own words. */
+  firstError = $state.raw<string | null>(null);
   /** The launch alone, which stays the same while the phase goes on. */
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
@@ -146,6 +149,7 @@ export class ViewLife {
     // What crossed to the View before is none of this one.
     this.entries = [];
     this.blocked = [];
+    this.firstError = null;
     const turn = (this.turn += 1);
     try {
       const launch = await this.doors.open();
@@ -237,6 +241,7 @@ export class ViewLife {
         frame.title = this.doors.title();
         frame.dataset["testid"] = "view-frame";
         frame.dataset["view"] = launch.view_id;
+        if (this.doors.keepsValues === true) frame.name = TELLS_CONSOLE;
         frame.setAttribute("sandbox", launch.sandbox);
         frame.setAttribute("allow", launch.allow);
         frame.setAttribute("referrerpolicy", "no-referrer");
@@ -296,6 +301,10 @@ export class ViewLife {
       },
       onmode: (wanted, modes) => (this.phase.kind === "live" ? doors.displays.wish(this, wanted, modes) : this.mode),
       onblocked: (directive, uri) => blocked.add(directive, uri),
+      onsays: (said) => {
+        if (isUncaught(said) && this.opening?.log === log) this.firstError ??= wordsOf(said);
+        if (doors.keepsValues === true) log.says(said);
+      },
       onleave: () => void this.stop(),
       onflood: () => void this.stop({ kind: "stopped", why: FLOOD }),
       ...(doors.pace === undefined ? {} : { pace: doors.pace() }),

@@ -6,6 +6,7 @@ import { BURST, REFUSED_BURST } from "./message-filter";
 import type { MessageListener, MessageSource } from "../../platform/messages";
 import type { Mode } from "./display.svelte";
 import { hostContext } from "./host-context";
+import type { PageSays } from "./page-says";
 import { ViewSession } from "./view-session";
 
 const ORIGIN = "mcpview://abc.localhost";
@@ -46,6 +47,7 @@ class ByHand {
   floods = 0;
   heights: Array<number | undefined> = [];
   readonly blocked: Array<[string, string]> = [];
+  readonly said: PageSays[] = [];
   modes: readonly Mode[] = [];
   mode: Mode = "inline";
   answer: ViewAnswer = { kind: "result", json: "{}" };
@@ -76,6 +78,7 @@ class ByHand {
       },
       onsize: (height) => this.heights.push(height),
       onblocked: (directive, uri) => this.blocked.push([directive, uri]),
+      onsays: (said) => this.said.push(said),
       onmode: (wanted, modes) => (modes.includes(wanted) ? (this.mode = wanted) : this.mode),
       onleave: () => undefined,
       onflood: () => (this.floods += 1),
@@ -128,6 +131,19 @@ describe("the order of a View's first messages", () => {
     expect(view.blocked).toEqual([["connect-src", "https://a.example/x"]]);
     expect([view.asked, view.got]).toEqual([[], []]);
     expect(view.log.list().map((it) => it.note)).toEqual(["not sent to its parent", "not a JSON-RPC message"]);
+  });
+
+  it("takes what the page says for that alone, from its own frame only, and counts it among the View's messages", async () => {
+    const view = await new ByHand().connect();
+    const says = { usher: "says", kind: "uncaught", text: "Error: no", file: "/", line: 3, column: 7 };
+    await view.send(says);
+    await view.send(says, { origin: "https://evil.example" });
+    await view.send({ ...says, kind: "constructor" });
+    expect(view.said).toEqual([{ kind: "uncaught", text: "Error: no", place: "the document, line 3, column 7" }]);
+    expect([view.asked, view.got]).toEqual([[], []]);
+    for (let count = 0; count < BURST + 10; count += 1) await view.send(says);
+    expect(view.said.length).toBe(BURST - 1);
+    expect(view.log.list().at(-1)).toMatchObject({ direction: "stopped", note: "too many" });
   });
 
   it("says nothing before initialized, then the input, then the result", async () => {
@@ -318,10 +334,10 @@ describe("what crosses the boundary", () => {
     expect(view.asked).toEqual([]);
     expect(view.got).toEqual([]);
     // It is counted as the View's, whose frame or origin it came from.
-    expect(view.log.list().map((it) => [it.direction, it.note])).toEqual([["stopped", "not sent to its parent × 3"]]);
+    expect(view.log.list()).toMatchObject([{ direction: "stopped", note: "not sent to its parent", times: 3 }]);
     await view.send({ id: 5, method: "tools/call", params: { name: "x" } }, { origin: "https://evil.example", source: {} });
     expect(view.log.list()).toHaveLength(1);
-    expect(view.log.list()[0]?.note).toBe("not sent to its parent × 3");
+    expect(view.log.list()[0]?.times).toBe(3);
   });
 
   it("asks Rust for everything and gives its answer on", async () => {
@@ -389,7 +405,7 @@ describe("what crosses the boundary", () => {
     const stopped = view.log.list().filter((entry) => entry.direction === "stopped");
     // The last two have no name, and like ones are counted.
     expect(stopped.map((entry) => entry.method)).toEqual(["ui/resource-teardown", "tools/call", "sampling", "message"]);
-    expect(stopped.at(-1)?.note).toMatch(/× 2$/);
+    expect(stopped.at(-1)?.times).toBe(2);
   });
 
   it("logs every message with its direction and size, but not its values", async () => {
@@ -398,7 +414,7 @@ describe("what crosses the boundary", () => {
     const log = view.log.list();
     expect(log.map((entry) => `${entry.direction} ${entry.method}`)).toEqual([
       "in ui/initialize",
-      "out answer 1",
+      "out answer 1 to ui/initialize",
       "in ui/notifications/initialized",
       `out ${INPUT}`,
       `out ${RESULT}`,

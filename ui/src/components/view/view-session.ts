@@ -11,7 +11,7 @@ import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import type { BridgeLog } from "./bridge-log";
 import { offered, type Mode } from "./display.svelte";
 import type { MessageSource } from "../../platform/messages";
-import { FrameTransport, type FrameWindow } from "./frame-transport";
+import { FrameTransport, type FrameDoors, type FrameWindow } from "./frame-transport";
 import { hostCapabilities } from "./host-context";
 import { OwnTools, type OwnToolDoors } from "./own-tools";
 
@@ -19,7 +19,7 @@ import { OwnTools, type OwnToolDoors } from "./own-tools";
 const TEARDOWN_MS = 1000;
 
 /** What a session needs from the outside. */
-export interface SessionDoors extends OwnToolDoors {
+export interface SessionDoors extends OwnToolDoors, FrameDoors {
   /** Asks Rust on the View's behalf. The signal says that the View does not wait any more. */
   request: (method: string, paramsJson: string, signal: AbortSignal) => Promise<ViewAnswer>;
   /** Where messages arrive. */
@@ -32,14 +32,10 @@ export interface SessionDoors extends OwnToolDoors {
   /** The View is ready, perhaps not for the first time. It may be shown in these modes. */
   oninitialized: (modes: readonly Mode[]) => void;
   onsize: (height: number | undefined) => void;
-  /** The View's policy stopped a request, as its frame says. */
-  onblocked: (directive: string, uri: string) => void;
   /** The View asks to be shown in a mode; the answer is the mode that it has then. */
   onmode: (wanted: Mode, modes: readonly Mode[]) => Mode;
   /** The View asks to be closed. */
   onleave: () => void;
-  /** The View does nothing but flood. */
-  onflood: () => void;
   /** The milliseconds before each piece of the input that the launch has; each is told before the whole. */
   pace?: number;
 }
@@ -104,12 +100,12 @@ export class ViewSession {
 
   /** Listens to the frame. The frame's address is set only after this. */
   async connect(frame: FrameWindow): Promise<void> {
-    const { page, log, now, onblocked } = this.doors;
+    const { page, log, now } = this.doors;
     const onhandshake = (): void => {
       this.initialized = false;
       this.own.drop("the View began anew");
     };
-    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, onblocked, this.doors.onflood));
+    await this.bridge.connect(new FrameTransport(frame, this.launch.origin, page, log, now, onhandshake, this.doors));
   }
 
   /** The tool's result, as JSON text of its parameters. */

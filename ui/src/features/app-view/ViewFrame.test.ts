@@ -211,7 +211,7 @@ describe("ViewFrame", () => {
     });
     render(Stage, { store: host, call: call(SLOT) });
     const chip = await screen.findByTestId("view-access-chip");
-    expect(chip.textContent).toContain("wants more");
+    expect(chip.textContent).toContain("asks for 1 domain, 1 feature");
     expect(chip.getAttribute("aria-label")).toBe("What Views of Sample may have: 0 of 2 allowed");
     await userEvent.click(chip);
     const list = await screen.findByTestId("view-access-list");

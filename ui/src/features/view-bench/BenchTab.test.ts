@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { BenchForm } from "../../bindings/BenchForm";
 import type { BenchNews } from "../../bindings/BenchNews";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
+import { TELLS_CONSOLE } from "../../components/view/page-says";
 import { fakePlatform } from "../../platform/fake";
 import type { Platform } from "../../platform/types";
 import { Store } from "../../state/store.svelte";
@@ -99,7 +100,8 @@ describe("the View tab", () => {
   it("sends nothing that is no JSON", async () => {
     const { of } = await stage();
     await userEvent.click(screen.getByTestId("bench-ending-result"));
-    await write("{");
+    await write('{\n  "rows": [1 2]}');
+    expect(screen.getByText("Line 2, column 14: a comma or ] is expected.")).toBeTruthy();
     expect(screen.getByTestId<HTMLButtonElement>("bench-start").disabled).toBe(true);
     await userEvent.keyboard("{Control>}{Enter}{/Control}");
     expect(of("open_bench")).toEqual([]);
@@ -128,11 +130,14 @@ describe("the View tab", () => {
     const frame = await screen.findByTestId("view-frame");
     await waitFor(() => expect(of("bench_news").length).toBeGreaterThan(0));
     expect(screen.getByTestId("view-frame")).toBe(frame);
-    news = { kind: "changed" };
-    await waitFor(() => expect(of("open_bench")).toHaveLength(2));
-    news = { kind: "same" };
-    expect(of("close_view")).toEqual([{ view_id: "v1" }]);
-    await waitFor(() => expect(screen.getByTestId("bench-said").textContent).toContain("HTML changed"));
+    const said = screen.getByTestId("bench-said");
+    for (const [at, file, why] of [[2, null, "the server's HTML"], [3, "dist/index.html", "dist/index.html"]] as const) {
+      news = { kind: "changed", file };
+      await waitFor(() => expect(of("open_bench")).toHaveLength(at));
+      news = { kind: "same" };
+      await waitFor(() => expect(said.textContent).toBe(`Started again because ${why} changed.`));
+    }
+    expect(of("close_view")).toEqual([{ view_id: "v1" }, { view_id: "v2" }]);
   });
 
   it("says that the document cannot be looked at for as long as it cannot", async () => {
@@ -266,6 +271,37 @@ describe("the View tab", () => {
     await userEvent.click(screen.getByTestId("bench-relaxed"));
     await waitFor(() => expect(of("open_bench")).toHaveLength(2));
     expect((of("open_bench").at(-1) as { form: BenchForm }).form.relaxed).toBe(true);
+    same.mockRestore();
+  });
+
+  it("shows errors and the console of the View's page among its messages, counts the errors, and names the first where the View did not start", async () => {
+    const source = { postMessage: () => undefined } as unknown as Window;
+    const same = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 20 });
+    await stage();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    expect(frame.name).toBe(TELLS_CONSOLE);
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    const say = (kind: string, text: string, line = 0): boolean =>
+      window.dispatchEvent(Object.assign(new Event("message"), { data: { usher: "says", kind, text, file: "", line, column: 1 }, origin: ORIGIN, source }));
+    // What one opened stays open when messages come.
+    const host = screen.getByTestId<HTMLDetailsElement>("bench-part-host");
+    host.open = true;
+    say("warn", "careful");
+    say("uncaught", "Error: no rows\u202e", 12);
+    say("uncaught", "Error: and more");
+    const log = screen.getByTestId("bench-log");
+    await waitFor(() => expect([...log.querySelectorAll<HTMLElement>("[data-direction=page]")].map((it) => it.dataset["level"])).toEqual(["warning", "error", "error"]));
+    expect(screen.getByTestId("bench-errors").textContent).toBe("2 errors");
+    expect(host.open).toBe(true);
+    await userEvent.selectOptions(screen.getByTestId("bench-log-direction"), "page");
+    await userEvent.click(log.querySelector("[data-level=error] button")!);
+    expect(screen.getByTestId("bench-log-value").textContent).toBe("Error: no rowsU+202E\nin the document, line 12, column 1");
+    await vi.advanceTimersByTimeAsync(8000);
+    await waitFor(() => expect(screen.getByTestId("bench-late-error").textContent).toContain("Error: no rows"));
+    expect(screen.getByTestId("bench-late-error").textContent).not.toContain("and more");
+    vi.useRealTimers();
     same.mockRestore();
   });
 

@@ -1,4 +1,5 @@
-/** Which messages of a View are shown, and how they are copied. */
+/** Which messages of a View are shown, how they are laid out, and how they are copied. */
+import { prettyJson } from "../../components/exact-json";
 import type { BridgeEntry } from "../../components/view/bridge-log";
 
 /** Entries whose method, note or value has a text, in a direction. */
@@ -9,17 +10,25 @@ export function filtered(entries: readonly BridgeEntry[], direction: string, tex
   return entries.filter((entry) => (direction === "" || entry.direction === direction) && has(entry));
 }
 
-/** One message a line, as JSON. A value that was cut stands as text. */
+/** What an entry says, to be read. What the page says is a text, also where it looks like JSON. */
+export function shownValue({ direction, value }: BridgeEntry): string | null {
+  return value === null || direction === "page" ? value : prettyJson(value);
+}
+
+/** One message a line, as JSON. A value that was cut, and what the page says, stands as text. */
 export function lines(entries: readonly BridgeEntry[]): string {
-  const valueOf = (text: string | null): unknown => {
+  const valueOf = ({ direction, value: text }: BridgeEntry): unknown => {
     if (text === null) return undefined;
+    if (direction === "page") return text;
     try {
       return JSON.parse(text) as unknown;
     } catch {
       return text;
     }
   };
-  return entries
-    .map(({ atMs, direction, method, bytes, note, value }) => JSON.stringify({ atMs, direction, method, bytes, ...(note === "" ? {} : { note }), message: valueOf(value) }))
-    .join("\n");
+  const lineOf = (entry: BridgeEntry): string => {
+    const { atMs, direction, method, bytes, note, times } = entry;
+    return JSON.stringify({ atMs, direction, method, bytes, ...(note === "" ? {} : { note }), ...(times === 1 ? {} : { times }), message: valueOf(entry) });
+  };
+  return entries.map(lineOf).join("\n");
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BenchContext } from "../../bindings/BenchContext";
 import { BridgeLog } from "../../components/view/bridge-log";
 import { Bench, incomplete, judgeable } from "./bench.svelte";
-import { filtered, lines } from "./log";
+import { filtered, lines, shownValue } from "./log";
 import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
 
 const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
@@ -60,6 +60,11 @@ describe("the log", () => {
     expect(methods("out", "")).toEqual(["answer 1"]);
     expect([methods("", "DARK"), methods("", "too large"), methods("in", "dark")]).toEqual([["answer 1"], ["message"], []]);
     expect(lines(all).split("\n").map((it) => JSON.parse(it) as unknown)[1]).toEqual({ atMs: 0, direction: "out", method: "answer 1", bytes: 20, message: { id: 1, result: { theme: "dark" } } });
+    log.says({ kind: "error", text: '{"a": 1}', place: "" });
+    const said = log.list().at(-1)!;
+    expect(filtered(log.list(), "page", "")).toEqual([said]);
+    // It looks like JSON, and is a text.
+    expect([shownValue(said), JSON.parse(lines([said])) as unknown]).toEqual(['{"a": 1}', { atMs: 0, direction: "page", method: "console.error", bytes: 0, note: '{"a": 1}', message: '{"a": 1}' }]);
   });
 });
 

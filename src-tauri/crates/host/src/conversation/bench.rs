@@ -65,6 +65,7 @@ impl Host {
         let live = self.live(conversation_id).await?;
         let (server, tool, uri) = self.bench_tool(server_id, &fixture.tool)?;
         let outcome = sendable(&tool, &fixture)?;
+        self.forget_change(server_id);
         let (raw, document) = bench_document(&server, &uri).await?;
         let call = self.bench_call(&live, &server, &tool, &fixture);
         let bench = Bench { call: call.clone(), fixture, document: raw, uri };
@@ -120,7 +121,7 @@ impl Host {
         judged.map_err(|error| HostError::new(format!("It was not judged: {error}."), "", "Try again."))
     }
 
-    /// Whether the server gives another document than the one that a View on the bench was started with.
+    /// Whether the server gives another document than the one that a View on the bench was started with, and what for.
     pub async fn bench_news(&self, view_id: &str) -> News {
         let Some(bench) = self.bench(view_id) else { return News::Same };
         let unknown = |why: String| News::Unknown(why);
@@ -133,7 +134,7 @@ impl Host {
         };
         match connection.read_resource_anew(&bench.uri).await {
             Ok(raw) if raw == bench.document => News::Same,
-            Ok(_) => News::Changed,
+            Ok(_) => News::Changed { file: self.changed_file(&server.id) },
             Err(error) => unknown(server.without_secrets(error).in_short()),
         }
     }

@@ -26,15 +26,24 @@ const SKIPPED: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
 /// What is watched, by the server that is started again.
 #[derive(Default)]
-pub(in crate::conversation) struct Watches(BTreeMap<String, CancellationToken>);
+pub(in crate::conversation) struct Watches(BTreeMap<String, Watch>);
+
+struct Watch {
+    end: CancellationToken,
+    /// The file that changed last since a View of the server was started.
+    changed: Option<String>,
+}
 
 /// What has become of the document of a View.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// The server gives the same.
     Same,
-    /// The server gives another one.
-    Changed,
+    /// The server gives another one, perhaps because a watched file changed.
+    Changed {
+        /// That file, from the folder that the watched path stands in.
+        file: Option<String>,
+    },
     /// It could not be asked; says why.
     Unknown(String),
 }
@@ -72,9 +81,10 @@ impl Host {
             }
         }
         let end = CancellationToken::new();
-        let before = lock(&self.0.watches).0.insert(server_id.to_owned(), end.clone());
+        let watch = Watch { end: end.clone(), changed: None };
+        let before = lock(&self.0.watches).0.insert(server_id.to_owned(), watch);
         if let Some(before) = before {
-            before.cancel();
+            before.end.cancel();
         }
         if !paths.is_empty() {
             tokio::spawn(self.clone().watch(server.id.clone(), paths, end));
@@ -91,15 +101,53 @@ impl Host {
                 () = end.cancelled() => return,
             }
             let now = look(&paths).await;
-            let changed = now != known;
+            let changed = difference(&known, &now).map(|path| named(path, &paths));
             known = now;
-            // A build writes many files one after the other; the server is started when it is done.
-            if changing && !changed && self.restart_server(&server_id).is_err() {
+            let is_changing = changed.is_some();
+            // A build writes many files one after the other; the first is what it was done for.
+            if let Some(file) = changed.filter(|_| !changing) {
+                self.note_change(&server_id, &end, file);
+            }
+            // The server is started when it is done.
+            if changing && !is_changing && self.restart_server(&server_id).is_err() {
                 return;
             }
-            changing = changed;
+            changing = is_changing;
         }
     }
+
+    fn note_change(&self, server_id: &str, end: &CancellationToken, file: String) {
+        // Other files may be watched by now.
+        if let Some(watch) = lock(&self.0.watches).0.get_mut(server_id).filter(|_| !end.is_cancelled()) {
+            watch.changed = Some(file);
+        }
+    }
+
+    /// The file because of which a server may give another document.
+    pub(super) fn changed_file(&self, server_id: &str) -> Option<String> {
+        lock(&self.0.watches).0.get(server_id)?.changed.clone()
+    }
+
+    /// A View is started with what changed so far.
+    pub(super) fn forget_change(&self, server_id: &str) {
+        if let Some(watch) = lock(&self.0.watches).0.get_mut(server_id) {
+            watch.changed = None;
+        }
+    }
+}
+
+/// A path that is new, other or gone.
+fn difference<'a>(before: &'a Seen, now: &'a Seen) -> Option<&'a Path> {
+    let other = now.iter().find(|(path, seen)| before.get(*path) != Some(seen));
+    let gone = || before.iter().find(|(path, _)| !now.contains_key(*path));
+    other.or_else(gone).map(|(path, _)| path.as_path())
+}
+
+/// A path as it is told: from the folder that what is watched stands in.
+fn named(path: &Path, watched: &[PathBuf]) -> String {
+    let short = watched.iter().find_map(|it| path.strip_prefix(it).ok().and(it.parent()));
+    let short = short.and_then(|folder| path.strip_prefix(folder).ok());
+    short.unwrap_or(path).display().to_string()
 }
 
 type Seen = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
@@ -153,7 +201,13 @@ mod tests {
         std::fs::write(at("src/node_modules/x.js"), "made").unwrap();
         assert_eq!(look(&paths).await, first);
         std::fs::write(at("src/view.html"), "longer").unwrap();
-        assert_ne!(look(&paths).await, first);
+        let second = look(&paths).await;
+        assert_eq!(difference(&first, &second), Some(at("src/view.html").as_path()));
+        assert_eq!(difference(&second, &Seen::new()), Some(at("src/view.html").as_path()));
+        assert_eq!(difference(&second, &second), None);
+        let shown = Path::new("src").join("view.html").display().to_string();
+        assert_eq!(named(&at("src/view.html"), &paths), shown);
+        assert_eq!(named(&at("src/view.html"), &[at("src/view.html")]), "view.html");
         std::fs::remove_file(at("src/view.html")).unwrap();
         assert!(look(&paths).await.is_empty());
     }

@@ -63,14 +63,17 @@ pub enum WishState {
 }
 
 pub(in crate::conversation) async fn load(store: &Store) -> Result<Access, StoreError> {
-    let of = |(key, value): (String, String)| {
-        let mut access: ViewAccess = serde_json::from_str(&value).ok()?;
-        // What an earlier version allowed and this one never would is not allowed.
-        access.allowed.retain(Wish::is_proper);
-        Some((key.strip_prefix(KEY)?.to_owned(), access))
-    };
+    let of = |(key, value): (String, String)| Some((key.strip_prefix(KEY)?.to_owned(), read(&value)?));
     let known = store.settings().await?.into_iter().filter_map(of).collect();
     Ok(Access { known: std::sync::Mutex::new(known), writes: tokio::sync::Mutex::default() })
+}
+
+/// What an earlier version kept and this one would never allow is not allowed, and nobody is offered to allow it.
+fn read(value: &str) -> Option<ViewAccess> {
+    let mut access: ViewAccess = serde_json::from_str(value).ok()?;
+    access.allowed.retain(Wish::is_proper);
+    access.refused.retain(Wish::is_proper);
+    Some(access)
 }
 
 impl Host {
@@ -112,7 +115,7 @@ impl Host {
             false => (&mut next.refused, &mut next.allowed),
         };
         from.retain(|it| !wishes.contains(it));
-        to.extend(wishes);
+        to.extend(wishes.into_iter().filter(Wish::is_proper));
         if next.allowed.len() + next.refused.len() > MOST_ANSWERS {
             return refuse(
                 format!("More than {MOST_ANSWERS} answers for the Views of one server are not kept."),
@@ -267,4 +270,21 @@ pub(super) fn wish_states(view: &LiveView, access: &ViewAccess) -> Vec<(Wish, Wi
         _ => WishState::Open,
     };
     view.wishes.iter().map(|it| (it.clone(), state(it))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app_view::access::WishKind;
+
+    #[test]
+    fn what_could_never_be_allowed_is_not_kept_as_an_answer() {
+        let wish = |what: &str| Wish { kind: WishKind::Connect, what: what.to_owned() };
+        let [good, local] = [wish("https://api.example.com"), wish("https://localhost")];
+        let of = |wishes: [&Wish; 2]| wishes.into_iter().cloned().collect::<BTreeSet<_>>();
+        let kept = ViewAccess { allowed: of([&good, &local]), refused: of([&good, &local]) };
+        let read = read(&serde_json::to_string(&kept).unwrap()).unwrap();
+        assert_eq!(read.allowed, BTreeSet::from([good.clone()]));
+        assert_eq!(read.refused, BTreeSet::from([good]));
+    }
 }
