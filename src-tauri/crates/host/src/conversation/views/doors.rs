@@ -150,7 +150,7 @@ impl Host {
                 what: label.clone(),
                 bytes,
                 door: Door::UserAction("you allowed what the View says, marked as its words".to_owned()),
-                handle: pictures.clone(),
+                handle: None,
             },
         );
         let door = DoorRecord {
