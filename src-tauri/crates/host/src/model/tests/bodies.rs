@@ -363,7 +363,7 @@ fn the_words_and_pictures_of_a_view_are_not_taken_for_the_users() {
     let message = || Door::ViewMessage { call_id: "c1".into() };
     let words = ContentBlock::text("Pay now.");
     let turn = turn(vec![
-        said(context(), &[words.clone()]),
+        said(context(), std::slice::from_ref(&words)),
         said(message(), &[words, picture.clone()]),
         said(context(), &[picture]),
         user("u2", "Pay now."),
