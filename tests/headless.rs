@@ -25,6 +25,7 @@ mod schema;
 mod servers;
 mod servers_cli;
 mod tidy;
+mod view_pictures;
 mod view_tools;
 mod views;
 mod views_access;

@@ -18,6 +18,7 @@
 //! | `prompts` | a prompt is read and then sent, a resource is attached or stays where it is |
 //! | `screenshots` | the pictures of the README, taken anew |
 //! | `test_build` | what is for tests alone is not in the product |
+//! | `view_pictures` | a View's drawing is seen before it goes to the model; one that cannot be drawn does not go |
 //! | `view_tools` | a View's own tool: a question, the View changes, and the model reads its answer; one that lies is not heard |
 //! | `unruly` | a View that floods, loops, allocates or takes the keyboard, and a page that is lost: the conversation goes on |
 
@@ -40,4 +41,5 @@ mod stage;
 mod start;
 mod test_build;
 mod unruly;
+mod view_pictures;
 mod view_tools;

@@ -5,10 +5,12 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use usher_engine::{Consumer, Mode, routing::Source};
-use usher_host::conversation::{ApprovalChoice, CallRecord, CallState, Fixture, HostEvent, Told, ViewReply};
+use usher_host::conversation::{
+    ApprovalChoice, CallRecord, CallState, Fixture, HostEvent, Shown, Told, ViewReply,
+};
 use usher_protocol::RawJson;
 use usher_tests::{
-    scripted_model::{Answer, Gate, ScriptedModel, call, say},
+    scripted_model::{Answer, Gate, ScriptedModel, call, say, text_of},
     scripted_server::Script,
     stage::{SERVER, Setting, Stage, ledger, within},
 };
@@ -20,6 +22,9 @@ const DOCUMENT: &str =
     r#"{"contents":[{"uri":"ui://a/b","mimeType":"text/html;profile=mcp-app","text":"<p>hello</p>"}]}"#;
 /// What a server's own output for its View says, which no model may read.
 const FOR_VIEW: &str = "for-the-view-alone";
+
+/// What stands before the words of a View.
+const SAYS: &str = "The app that a tool shows to the user says, and the user allowed that you read it:\n";
 
 /// The name of the View's tool towards the model: the View is that of call 1.
 const SET: &str = "view_1__set_color";
@@ -172,7 +177,7 @@ async fn x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_w
     scene.stage.host.answer_approval(&asked.id, ApprovalChoice::Once).unwrap();
     let (number, params) = scene.called().await;
     assert_eq!(params, r#"{"name":"set_color","arguments":{"color":"red"}}"#);
-    let answer = json!({"content": [{"type": "text", "text": "was blue"}, {"type": "image", "data": "QUJD", "mimeType": "image/png"}],
+    let answer = json!({"content": [{"type": "text", "text": "was blue"}, {"type": "audio", "data": "QUJD", "mimeType": "audio/wav"}],
         "structuredContent": {"color": "red"}, "_meta": {"hidden": FOR_VIEW}});
     assert!(scene.reply(number, &answer));
     let record = scene.ended().await;
@@ -183,25 +188,20 @@ async fn x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_w
         crossed,
         [
             (Consumer::User, &Source::ViewAnswer, "whole"),
-            (Consumer::Model, &Source::ViewAnswer, "as the View's words, without 1 picture"),
+            (Consumer::Model, &Source::ViewAnswer, "as the View's words, without 1 sound"),
         ]
     );
     // The whole answer is the user's to see, and goes to the model by no other way.
     let whole = &record.deliveries[0].handle;
     assert!(scene.stage.host.show_the_model(&scene.conversation, whole).await.is_err());
     let sent = scene.model.request(3).await;
-    assert_eq!(
-        sent.last_results(),
-        [
-            "The app that a tool shows to the user says, and the user allowed that you read it:\n\n\nwas blue\n{\"color\":\"red\"}"
-        ]
-    );
+    assert_eq!(sent.last_results(), [format!("{SAYS}\n\nwas blue\n{{\"color\":\"red\"}}")]);
     let facts = ledger(&scene.stage.opened(&scene.conversation).await);
     expect![[r#"
         the View of show, call 1 is called for its own tool set_color
         you allowed this call
         what the View answered to you, whole
-        what the View answered to the model, as the View's words, without 1 picture
+        what the View answered to the model, as the View's words, without 1 sound
     "#]]
     .assert_eq(
         &facts
@@ -223,6 +223,40 @@ async fn x5_the_model_calls_a_views_own_tool_and_reads_its_answer_as_the_views_w
     assert_eq!(last.results().last().unwrap(), &sent.last_results()[0]);
     assert!(!last.offered().contains(&SET.to_owned()), "{:?}", last.offered());
     model.assert_orderly();
+}
+
+#[tokio::test]
+async fn pictures_of_a_views_answer_follow_it_to_a_model_that_takes_them() {
+    let scene = Scene::open(vec![red(), say(["Seen."]), red(), say(["Lies."])]).await;
+    scene.offer(set_color()).await;
+    let answers = async |last: &str, others: usize, answer: &Value| {
+        scene.send("Make it red.").await;
+        let asked = scene.asked_after(last).await;
+        scene.stage.host.answer_approval(&asked.id, ApprovalChoice::Once).unwrap();
+        assert!(scene.reply(scene.called_after(others).await.0, answer));
+        scene.ended().await
+    };
+    let png =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    let picture = |data: &str| json!({"type": "image", "data": data, "mimeType": "image/png"});
+    let record = answers("", 0, &json!({"content": [picture(png), {"type": "text", "text": "it is"}]})).await;
+    assert_eq!(record.state, CallState::Done);
+    assert!(matches!(record.shown[..], [Shown::Blocks { .. }, Shown::Json { .. }]), "{:?}", record.shown);
+    let sent = scene.model.request(3).await;
+    let [.., result, follows] = sent.json["messages"].as_array().unwrap().as_slice() else { panic!() };
+    assert_eq!(
+        (result["role"].as_str(), text_of(&result["content"])),
+        (Some("tool"), format!("{SAYS}\n\nit is\n\n[an image of this result is in the next message]"))
+    );
+    assert_eq!(follows["role"], "user");
+    let url = format!("data:image/png;base64,{png}");
+    assert_eq!(follows["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
+    assert_eq!(String::from_utf8_lossy(&sent.body).matches(png).count(), 1);
+    // One that is none costs the whole answer.
+    let record = answers(&record.id, 1, &json!({"content": [picture("PHN2Zy8+")]})).await;
+    let CallState::Failed { what, .. } = record.state else { panic!("{:?}", record.state) };
+    assert!(what.contains("a picture is called image/png and is none"), "{what}");
+    assert!(!String::from_utf8_lossy(&scene.model.request(5).await.body).contains("PHN2Zy8+"));
 }
 
 #[tokio::test]

@@ -202,7 +202,7 @@ async fn x5_what_a_view_says_reaches_the_model_only_through_a_recorded_door() {
     ] {
         let reply = if is_asked {
             let (reply, asked) = scene.agreed(method, &params).await;
-            let Asked::ViewWords { view, is_message, text, left_out: None } = asked else {
+            let Asked::ViewWords { view, is_message, text, pictures: None, left_out: None } = asked else {
                 panic!("{asked:?}")
             };
             shown.push(format!("{}: {is_message} {text}", view.tool));

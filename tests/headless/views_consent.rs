@@ -248,16 +248,16 @@ async fn a_view_that_gives_up_or_goes_takes_its_question_back() {
 async fn what_does_not_reach_the_model_is_named_to_the_user_and_to_the_view() {
     let scene = Scene::open().await;
     let view = scene.view().await;
-    let picture = json!({"type": "image", "data": "QUJD", "mimeType": "image/png"});
-    let link = json!({"type": "resource_link", "uri": "https://a.example/", "name": "a"});
-    let both = json!({"role": "user", "content": [picture, {"type": "text", "text": "Look"}, link, picture]});
+    let sound = json!({"type": "audio", "data": "QUJD", "mimeType": "audio/wav"});
+    let bytes = json!({"type": "resource", "resource": {"uri": "x:1", "blob": "QUJD"}});
+    let both = json!({"role": "user", "content": [sound, {"type": "text", "text": "Look"}, bytes, sound]});
     let (reply, asked) = scene.answered(&view, ("ui/message", &both), YES).await;
     let Asked::ViewWords { text, left_out, .. } = asked else { panic!("{asked:?}") };
-    assert_eq!((text.as_str(), left_out.as_deref()), ("Look", Some("2 pictures and 1 link")));
-    assert_eq!(reply, result(json!({"_meta": {"leftOut": "2 pictures and 1 link"}})));
+    assert_eq!((text.as_str(), left_out.as_deref()), ("Look", Some("2 sounds and 1 resource")));
+    assert_eq!(reply, result(json!({"_meta": {"leftOut": "2 sounds and 1 resource"}})));
     assert_eq!(scene.doors().await, ["Look"]);
     // Without words there is nothing to ask about.
-    let silent = json!({"role": "user", "content": [picture]});
+    let silent = json!({"role": "user", "content": [sound]});
     let ViewReply::Error(error) = scene.ask(&view, "ui/message", &silent).await else { panic!() };
     assert_eq!(error.code, -32602);
     assert!(scene.stage.host.questions().is_empty());

@@ -2,7 +2,7 @@
 
 use usher_host::{connection::LoggingLevel, conversation as host};
 
-use super::{access, types as view};
+use super::{access, types as view, view::media_url};
 
 pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
     let asked = match it.asked {
@@ -24,9 +24,13 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
         host::Asked::ViewAccess { wishes } => {
             view::AskedView::ViewAccess { wishes: wishes.into_iter().map(access::wish).collect() }
         }
-        host::Asked::ViewWords { view, is_message, text, left_out } => {
-            view::AskedView::ViewWords { tool: view.tool, is_message, text, left_out }
-        }
+        host::Asked::ViewWords { view, is_message, text, pictures, left_out } => view::AskedView::ViewWords {
+            tool: view.tool,
+            is_message,
+            text,
+            pictures: pictures.map(view_pictures).unwrap_or_default(),
+            left_out,
+        },
         host::Asked::ViewFiles { view, files, folder } => {
             let file = |it: host::ViewFile| {
                 let (bytes, from) = match it.body {
@@ -44,6 +48,17 @@ pub(super) fn question(it: host::QuestionRecord) -> view::QuestionView {
         host::Asked::ViewLink { view, url, host } => view::AskedView::ViewLink { tool: view.tool, url, host },
     };
     view::QuestionView { id: it.id, server_name: it.server_name, asked }
+}
+
+fn view_pictures(of: host::ViewPictures) -> Vec<view::ViewPictureView> {
+    let picture = |(index, it): (usize, host::ViewPicture)| view::ViewPictureView {
+        url: media_url(&of.handle, index),
+        mime: it.mime,
+        bytes: it.bytes,
+        width: it.width,
+        height: it.height,
+    };
+    of.pictures.into_iter().enumerate().map(picture).collect()
 }
 
 pub(super) fn answer(action: view::QuestionAction, content_json: Option<String>) -> host::QuestionAnswer {

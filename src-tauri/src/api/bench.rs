@@ -167,6 +167,7 @@ pub(super) fn launch(launch: Launch) -> ViewLaunch {
         rejected: access::rejected(launch.rejected),
         server_name: launch.server_name,
         can_sample: launch.can_sample,
+        takes_pictures: launch.takes_pictures,
     }
 }
 

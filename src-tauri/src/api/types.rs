@@ -43,8 +43,8 @@ pub use conversation::{
 };
 pub use event::{NoticeLevel, NoticeView, Snapshot, UiBatch, UiEvent};
 pub use output::{
-    BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, SavedFile, ShownOutput, SortBy,
-    TableWindow,
+    BlockView, Cell, ColumnView, JsonChild, JsonChildren, PayloadText, PicturesView, SavedFile, ShownOutput,
+    SortBy, TableWindow,
 };
 pub use prompt::{
     BroughtMessageView, CompletionView, FetchedView, PromptArgumentView, PromptListView, PromptView,
@@ -52,7 +52,7 @@ pub use prompt::{
 };
 pub use question::{
     AskedView, ChoiceView, FieldInput, FieldView, LogLevelName, QuestionAction, QuestionView,
-    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView, ViewFileView,
+    SampleAnswerView, SampleMessageView, SampleRequestView, ServerTrustView, ViewFileView, ViewPictureView,
 };
 pub use record::{
     BodySpan, ExchangeBody, ExchangeView, LedgerIcon, LedgerRow, ScriptLine, SourceKind, SourceShare,

@@ -254,6 +254,10 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
             text: door.label,
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
+            pictures: match door.pictures {
+                Some(handle) => Some(view::PicturesView { blocks: blocks_of(host, &handle).await, handle }),
+                None => None,
+            },
             words: match door.kind {
                 DoorKind::ViewMessage | DoorKind::ViewContext => Some(item.text),
                 DoorKind::ShownToModel => None,
@@ -414,7 +418,7 @@ async fn blocks_of(host: &Host, handle: &str) -> Vec<view::BlockView> {
 }
 
 /// The address of a block's bytes. Windows spells custom schemes as hosts.
-fn media_url(handle: &str, index: usize) -> String {
+pub(super) fn media_url(handle: &str, index: usize) -> String {
     let base = if cfg!(windows) { "http://usher-media.localhost" } else { "usher-media://localhost" };
     format!("{base}/{handle}/{index}")
 }

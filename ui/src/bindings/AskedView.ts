@@ -3,6 +3,7 @@ import type { FieldView } from "./FieldView";
 import type { SampleAnswerView } from "./SampleAnswerView";
 import type { SampleRequestView } from "./SampleRequestView";
 import type { ViewFileView } from "./ViewFileView";
+import type { ViewPictureView } from "./ViewPictureView";
 import type { WishView } from "./WishView";
 
 /**
@@ -14,6 +15,10 @@ export type AskedView = { "kind": "form", message: string, fields: Array<FieldVi
  */
 tool: string, is_message: boolean, text: string, 
 /**
- * What the View said beside them, such as `2 pictures`; the model does not get it.
+ * The pictures that would follow them.
+ */
+pictures: Array<ViewPictureView>, 
+/**
+ * What the View said beside them, such as `2 sounds`; the model does not get it.
  */
 left_out: string | null, } | { "kind": "view_link", tool: string, url: string, host: string, } | { "kind": "view_files", tool: string, files: Array<ViewFileView>, folder: string, };

@@ -2,6 +2,7 @@
 import type { AnswerState } from "./AnswerState";
 import type { AudienceChip } from "./AudienceChip";
 import type { BroughtMessageView } from "./BroughtMessageView";
+import type { PicturesView } from "./PicturesView";
 import type { ToolCallView } from "./ToolCallView";
 import type { UsageView } from "./UsageView";
 
@@ -12,7 +13,11 @@ export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant"
 /**
  * What the View said, if it was one.
  */
-words: string | null, } | { "kind": "brought", 
+words: string | null, 
+/**
+ * The pictures that go after them.
+ */
+pictures: PicturesView | null, } | { "kind": "brought", 
 /**
  * Whether it is a prompt.
  */

@@ -57,4 +57,8 @@ rejected: Array<RejectedView>, server_name: string,
 /**
  * Whether it may ask the model.
  */
-can_sample: boolean, };
+can_sample: boolean, 
+/**
+ * Whether its pictures reach the model that is chosen now.
+ */
+takes_pictures: boolean, };

@@ -209,6 +209,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         chip: { audience: "user", format: "structured", color: "user" },
         bytes: 6100,
         words: null,
+        pictures: null,
       });
       return null;
     },

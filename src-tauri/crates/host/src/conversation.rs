@@ -48,6 +48,7 @@ pub use outputs::{ExchangeBytes, PayloadSlice, SaveFormat};
 pub use prompts::{ListedPrompt, PromptList};
 pub use questions::{
     Asked, Choice, Field, FieldKind, QuestionAnswer, QuestionRecord, ViewAsker, ViewFile, ViewFileBody,
+    ViewPicture, ViewPictures,
 };
 pub use record::*;
 pub use resources::{ListedResource, ListedTemplate, ResourceList};

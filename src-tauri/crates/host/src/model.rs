@@ -41,7 +41,7 @@ pub use partial::{beginning, steps};
 pub use portability::{Fate, KeywordFate, Portability, Provider, portability};
 pub use schema::{AdaptedSchema, MAX_SCHEMA_BYTES, Rewrite, SchemaRefusal};
 pub use send::{MemoryRecorder, ModelClient, Outcome, Patience, Recorder};
-pub use source::{BodyWriter, CallPart, Door, Origin, Source, Span, ToolPart};
+pub use source::{BodyWriter, CallPart, Door, MessagePart, Origin, Source, Span, ToolPart};
 pub use turn::{
     Arguments, AssistantMessage, BroughtMessage, HistoryItem, OfferedTool, Repair, SystemText, ToolCall,
     ToolChoice, Turn, UserMessage,

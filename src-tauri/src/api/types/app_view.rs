@@ -55,6 +55,8 @@ pub struct ViewLaunch {
     pub server_name: String,
     /// Whether it may ask the model.
     pub can_sample: bool,
+    /// Whether its pictures reach the model that is chosen now.
+    pub takes_pictures: bool,
 }
 
 /// An answer to a request of a View, or of a View to a call of its own tool.

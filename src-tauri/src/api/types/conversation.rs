@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{AudienceChip, BroughtMessageView, ExchangeView, LedgerRow, RuleText, ToolCallView};
+use super::{
+    AudienceChip, BroughtMessageView, ExchangeView, LedgerRow, PicturesView, RuleText, ToolCallView,
+};
 
 /// Who listens; decides what tools are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -114,6 +116,8 @@ pub enum ItemKind {
         bytes: u64,
         /// What the View said, if it was one.
         words: Option<String>,
+        /// The pictures that go after them.
+        pictures: Option<PicturesView>,
     },
     /// A prompt that the user sent, or a resource that they attached.
     Brought {

@@ -46,6 +46,14 @@ pub struct ColumnView {
     pub numeric: bool,
 }
 
+/// Pictures that stand for themselves, as blocks.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct PicturesView {
+    pub handle: String,
+    pub blocks: Vec<BlockView>,
+}
+
 /// A content block that the user is shown.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -36,13 +36,30 @@ pub enum AskedView {
         tool: String,
         is_message: bool,
         text: String,
-        /// What the View said beside them, such as `2 pictures`; the model does not get it.
+        /// The pictures that would follow them.
+        pictures: Vec<ViewPictureView>,
+        /// What the View said beside them, such as `2 sounds`; the model does not get it.
         left_out: Option<String>,
     },
     /// Whether an address of a View may be opened outside.
     ViewLink { tool: String, url: String, host: String },
     /// Whether files of a View may be saved in a folder.
     ViewFiles { tool: String, files: Vec<ViewFileView>, folder: String },
+}
+
+/// A picture that a View would show to the model.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(export)]
+pub struct ViewPictureView {
+    /// Opens it as it would go.
+    pub url: String,
+    pub mime: String,
+    #[ts(type = "number")]
+    pub bytes: u64,
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
 }
 
 /// A file that a View would have saved.

@@ -120,18 +120,24 @@ describe("hostContext", () => {
 
 describe("hostCapabilities", () => {
   it("advertises what has an answer, and the sandbox as it was granted", () => {
-    expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}', false)).toEqual({
+    expect(hostCapabilities('{"permissions":{"clipboardWrite":{}},"csp":{"connectDomains":[]}}', false, false)).toEqual({
       openLinks: {},
       downloadFile: {},
       serverTools: { listChanged: true },
       serverResources: { listChanged: true },
       logging: {},
-      message: { text: {} },
-      updateModelContext: { text: {}, structuredContent: {} },
+      message: { text: {}, resource: {}, resourceLink: {} },
+      updateModelContext: { text: {}, resource: {}, resourceLink: {}, structuredContent: {} },
       sandbox: { permissions: { clipboardWrite: {} }, csp: { connectDomains: [] } },
     });
-    expect(hostCapabilities("null", false)).not.toHaveProperty("sandbox");
-    expect(hostCapabilities("null", true)).toMatchObject({ sampling: {} });
+    expect(hostCapabilities("null", false, false)).not.toHaveProperty("sandbox");
+    expect(hostCapabilities("null", true, false)).toMatchObject({ sampling: {} });
+  });
+
+  it("names pictures only where the model takes them, and never sounds", () => {
+    const { message, updateModelContext } = hostCapabilities("null", false, true);
+    expect(message).toEqual({ text: {}, image: {}, resource: {}, resourceLink: {} });
+    expect(updateModelContext).toEqual({ ...message, structuredContent: {} });
   });
 });
 

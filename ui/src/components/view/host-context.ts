@@ -166,19 +166,21 @@ function dimensions({ mode, width, height }: Place): NonNullable<McpUiHostContex
 }
 
 /**
- * What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted, and `canSample` whether
- * the user lets its server ask the model.
+ * What a View may ask for: exactly what Rust answers. `sandboxJson` says what the sandbox was really granted, `canSample` whether
+ * the user lets its server ask the model, and `takesPictures` whether the model that is chosen takes any.
  */
-export function hostCapabilities(sandboxJson: string, canSample: boolean): McpUiHostCapabilities {
+export function hostCapabilities(sandboxJson: string, canSample: boolean, takesPictures: boolean): McpUiHostCapabilities {
   const sandbox = objectOf(sandboxJson);
+  // Of resources the text crosses and not the bytes, which a View learns from the answer.
+  const said = { text: {}, ...(takesPictures ? { image: {} } : {}), resource: {}, resourceLink: {} };
   return {
     openLinks: {},
     downloadFile: {},
     serverTools: { listChanged: true },
     serverResources: { listChanged: true },
     logging: {},
-    message: { text: {} },
-    updateModelContext: { text: {}, structuredContent: {} },
+    message: said,
+    updateModelContext: { ...said, structuredContent: {} },
     ...(canSample ? { sampling: {} } : {}),
     ...(sandbox === null ? {} : { sandbox: sandbox as NonNullable<McpUiHostCapabilities["sandbox"]> }),
   };

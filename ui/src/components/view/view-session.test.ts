@@ -28,6 +28,7 @@ const LAUNCH: ViewLaunch = {
   rejected: [],
   server_name: "Sample",
   can_sample: false,
+  takes_pictures: false,
 };
 
 type Wire = { id?: number; method?: string; params?: Record<string, unknown>; result?: unknown; error?: { code: number; message: string } };
@@ -384,6 +385,15 @@ describe("what crosses the boundary", () => {
     await view.send({ id: 20, method: "sampling/createMessage", params });
     expect(view.asked.map(([method, json]) => [method, JSON.parse(json)])).toEqual([["sampling/createMessage", params]]);
     expect(view.got.at(-1)?.result).toMatchObject({ content: { text: "7" } });
+  });
+
+  it("says whether pictures reach the model that is chosen", async () => {
+    for (const takes_pictures of [true, false]) {
+      const view = await new ByHand({ takes_pictures }).connect();
+      await view.initialize();
+      const { hostCapabilities } = view.got[0]?.result as { hostCapabilities: Record<string, object> };
+      for (const way of ["message", "updateModelContext"]) expect("image" in (hostCapabilities[way] ?? {})).toBe(takes_pictures);
+    }
   });
 
   it("mends the two usual slips of hand-written Views", async () => {

@@ -83,7 +83,7 @@ export class ViewSession {
     context: McpUiHostContext,
     private readonly doors: SessionDoors,
   ) {
-    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json, launch.can_sample), {
+    this.bridge = new AppBridge(null, { name: "Usher", version: doors.version }, hostCapabilities(launch.sandbox_capabilities_json, launch.can_sample, launch.takes_pictures), {
       hostContext: context,
     });
     this.own = new OwnTools(this.bridge, doors, doors.log);

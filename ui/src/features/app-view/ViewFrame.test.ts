@@ -61,6 +61,7 @@ function store(asked: string[], change: Partial<ViewLaunch> = {}, whileOpening: 
     rejected: [],
     server_name: "Sample",
     can_sample: false,
+    takes_pictures: false,
     ...change,
   };
   const platform = {

@@ -4,7 +4,9 @@ import { tick } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fakePlatform } from "../../platform/fake";
 import { Store } from "../../state/store.svelte";
+import BlocksProbe from "./BlocksProbe.test.svelte";
 import DoorItem from "./DoorItem.svelte";
+import ProbeSlot from "./ProbeSlot.test.svelte";
 import TranscriptStage from "./TranscriptStage.test.svelte";
 
 /** A box of 400 pixels whose content is as high as a test says; jsdom has no layout of its own. */
@@ -146,10 +148,11 @@ describe("the transcript", () => {
 });
 
 describe("what a View said", () => {
-  const door = { kind: "door" as const, text: "a View's message, refresh, call 1", chip: null, bytes: 12, words: "Row\u202e 7" };
+  const door = { kind: "door" as const, text: "a View's message, refresh, call 1", chip: null, bytes: 12, words: "Row\u202e 7", pictures: null };
+  const slots = { ShownOutputs: ProbeSlot, ViewFrame: ProbeSlot, Blocks: BlocksProbe };
 
   it("can be read where it stands, with nothing hidden", async () => {
-    render(DoorItem, { door, ontakeback: () => undefined });
+    render(DoorItem, { door, slots, ontakeback: () => undefined });
     expect(screen.queryByTestId("item-door-words")).toBeNull();
     await userEvent.click(screen.getByRole("button", { name: "Show its words" }));
     expect(screen.getByTestId("item-door-words").textContent).toBe("RowU+202E 7");
@@ -158,7 +161,16 @@ describe("what a View said", () => {
   });
 
   it("is not repeated for what the user showed", () => {
-    render(DoorItem, { door: { ...door, words: null }, ontakeback: () => undefined });
+    render(DoorItem, { door: { ...door, words: null }, slots, ontakeback: () => undefined });
     expect(screen.queryByTestId("item-door-show")).toBeNull();
+  });
+
+  it("has its pictures, which are not drawn before someone wants to see them", async () => {
+    const blocks = [{ kind: "image" as const, url: "usher-media://localhost/h/0", mime: "image/png", bytes: 70 }];
+    render(DoorItem, { door: { ...door, words: "", pictures: { handle: "h", blocks } }, slots, ontakeback: () => undefined });
+    expect(screen.queryByTestId("item-door-pictures")).toBeNull();
+    await userEvent.click(screen.getByRole("button", { name: "Show its pictures" }));
+    expect(screen.getByTestId("item-door-pictures").textContent).toBe("image");
+    expect(screen.queryByTestId("item-door-words")).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from "@testing-library/svelte";
+import { fireEvent, render, screen, waitFor } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import type { AskedView } from "../../bindings/AskedView";
@@ -14,7 +14,7 @@ async function stage(asked: AskedView) {
   return { rpc, unmount };
 }
 
-const words = (change: object = {}): AskedView => ({ kind: "view_words", tool: "refresh", is_message: true, text: "Delete\u202eall", left_out: null, ...change });
+const words = (change: object = {}): AskedView => ({ kind: "view_words", tool: "refresh", is_message: true, text: "Delete\u202eall", pictures: [], left_out: null, ...change });
 const link: AskedView = { kind: "view_link", tool: "refresh", url: "https://example.com/a?b=c", host: "example.com" };
 const answered = (action: string) => ["answer_question", { question_id: "q1", action, content_json: null }] as const;
 
@@ -59,6 +59,57 @@ describe("words of a View", () => {
     expect(screen.queryByRole("button", { name: "Allow once" })).toBeNull();
     await userEvent.keyboard("{Escape}");
     expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("cancel"));
+  });
+});
+
+describe("pictures of a View", () => {
+  const picture = (at: number) => ({ url: `usher-media://localhost/h/${at}`, mime: "image/png", bytes: 2048, width: 640, height: 480 });
+  const images = () => screen.getAllByRole<HTMLImageElement>("img");
+
+  it("are shown as they would go, with what they are, and are let in only once all were drawn", async () => {
+    const { rpc } = await stage(words({ text: "Look", pictures: [picture(0), picture(1)] }));
+    expect(screen.getByRole("dialog").textContent).toContain("add these words and pictures");
+    expect(images().map((it) => [it.getAttribute("src"), it.alt])).toEqual([
+      ["usher-media://localhost/h/0", "Picture 1 of 2 that the View sends"],
+      ["usher-media://localhost/h/1", "Picture 2 of 2 that the View sends"],
+    ]);
+    expect(screen.getByTestId("view-consent-pictures").textContent).toContain("Picture 2 of 2: image/png, 2.0 kB, 640 × 480");
+    const allow = () => [screen.getByRole<HTMLButtonElement>("button", { name: "Allow once" }), screen.getByRole<HTMLButtonElement>("button", { name: "Allow for this View" })];
+    await fireEvent.load(images()[0]!);
+    expect(allow().map((it) => it.disabled)).toEqual([true, true]);
+    await fireEvent.load(images()[1]!);
+    // The time to look begins when all can be seen.
+    expect(allow().map((it) => it.disabled)).toEqual([false, false]);
+    await fireEvent.click(allow()[0]!);
+    expect(rpc).not.toHaveBeenCalled();
+    await waitFor(async () => {
+      await userEvent.click(allow()[0]!);
+      expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("accept"));
+    });
+  });
+
+  it("stand alone where there are no words, and each pixel can be looked at by keyboard", async () => {
+    await stage(words({ is_message: false, text: "", pictures: [picture(0)] }));
+    expect(screen.queryByTestId("view-consent-text")).toBeNull();
+    const look = screen.getByRole("button", { name: "Picture 1 of 1, image/png, 2.0 kB, 640 × 480. Show each pixel" });
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByRole("dialog")));
+    for (let at = 0; at < 6 && document.activeElement !== look; at += 1) await userEvent.tab();
+    expect(document.activeElement).toBe(look);
+    expect(look.getAttribute("aria-pressed")).toBe("false");
+    await userEvent.keyboard("{Enter}");
+    expect(look.getAttribute("aria-pressed")).toBe("true");
+    await userEvent.keyboard(" ");
+    expect(look.getAttribute("aria-pressed")).toBe("false");
+  });
+
+  it("that cannot be drawn cannot be agreed to, and can be refused", async () => {
+    const { rpc } = await stage(words({ pictures: [picture(0), picture(1)] }));
+    await fireEvent.load(images()[0]!);
+    await fireEvent.error(images()[1]!);
+    expect(screen.getByRole("alert").textContent).toContain("Picture 2 of 2 cannot be drawn");
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Allow once" }).disabled).toBe(true);
+    await userEvent.click(screen.getByRole("button", { name: "Refuse" }));
+    expect(rpc).toHaveBeenCalledExactlyOnceWith(...answered("decline"));
   });
 });
 

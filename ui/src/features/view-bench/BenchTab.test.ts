@@ -34,6 +34,7 @@ const LAUNCH: ViewLaunch = {
   rejected: [],
   server_name: "Sample",
   can_sample: false,
+  takes_pictures: false,
 };
 
 /** A bench whose Views open, and what was asked of the host. */

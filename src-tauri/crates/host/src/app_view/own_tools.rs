@@ -119,20 +119,18 @@ impl OwnTools {
 /// What a View answered to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnAnswer {
-    /// Its words; may be empty.
-    pub text: String,
-    /// What does not cross, for people.
-    pub left_out: Option<String>,
+    /// Its words and pictures; may be none.
+    pub words: Words,
     /// Whether it says that the tool failed.
     pub is_error: bool,
 }
 
 impl OwnAnswer {
-    /// Reads the result of `tools/call` as a View answered it: its text, and a structured value as its JSON.
+    /// Reads the result of `tools/call` as a View answered it, as what it says to the model is read.
     ///
     /// # Errors
     /// It is no such result, or says more than a model is given; why, for people.
-    pub fn read(result: &RawJson) -> Result<Self, String> {
+    pub fn read(result: &RawJson, takes_pictures: bool) -> Result<Self, String> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Wire {
@@ -147,8 +145,8 @@ impl OwnAnswer {
         }
         let wire: Wire = result.to().map_err(|error| error.to_string())?;
         let (content, structured) = bridge::halves(result).map_err(said)?;
-        let words = Words::of(&content, structured.as_ref()).map_err(said)?;
-        Ok(Self { text: words.text, left_out: words.left_out, is_error: wire.is_error })
+        let words = Words::of(&content, structured.as_ref(), takes_pictures).map_err(said)?;
+        Ok(Self { words, is_error: wire.is_error })
     }
 }
 
@@ -256,7 +254,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_its_text_and_its_value_and_nothing_else() {
-        let answer = |it: Value| OwnAnswer::read(&it.into());
+        let answer = |it: Value| OwnAnswer::read(&it.into(), false);
         let text = |it: &str| json!({"type": "text", "text": it});
         let picture = json!({"type": "image", "data": "QUJD", "mimeType": "image/png"});
         let whole = answer(
@@ -264,9 +262,13 @@ mod tests {
             "_meta": {"secret": 1}, "outputs": [{"audience": "assistant", "format": "content", "content": [text("x")]}]}),
         );
         let left_out = Some("1 picture".to_owned());
-        assert_eq!(whole, Ok(OwnAnswer { text: "a\nb\n{\"n\":1}".to_owned(), left_out, is_error: true }));
-        assert_eq!(answer(json!({})).unwrap().text, "");
-        assert_eq!(answer(json!({"content": []})).unwrap().text, "");
+        let words = Words { text: "a\nb\n{\"n\":1}".to_owned(), left_out, ..Words::default() };
+        assert_eq!(whole, Ok(OwnAnswer { words, is_error: true }));
+        assert_eq!(answer(json!({})).unwrap().words, Words::default());
+        assert_eq!(answer(json!({"content": []})).unwrap().words, Words::default());
+        let lies = json!({"content": [text("a"), picture]}).into();
+        let refused = OwnAnswer::read(&lies, true).unwrap_err();
+        assert_eq!(refused, "a picture is called image/png and is none");
         for bad in [
             json!([]),
             json!({"content": 7}),

@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use usher_engine::Origin;
-use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
+use usher_protocol::{RawJson, common::ContentBlock, jsonrpc::ErrorObject, model::Tool};
 
 use self::fixture::Place;
 pub(super) use self::watch::Watches;
@@ -33,6 +33,7 @@ use crate::app_view::{
     bridge::ViewRequest,
     csp::Mode,
     resource::{self, ViewResource},
+    words::Words,
 };
 
 /// The longest that an answer is held back, in milliseconds.
@@ -256,11 +257,27 @@ impl Host {
             | ViewRequest::ReadResource { .. }
             | ViewRequest::Sample { .. }
             | ViewRequest::Ping => None,
-            ViewRequest::OpenLink { .. }
-            | ViewRequest::Message { .. }
-            | ViewRequest::Download { .. }
-            | ViewRequest::UpdateModelContext { .. } => Some(Ok(json!({}).into())),
+            ViewRequest::Message { content } => Some(self.bench_hears(&bench, content, None)),
+            // Nothing is to be taken back.
+            ViewRequest::UpdateModelContext { content, structured: None } if content.is_empty() => {
+                Some(Ok(json!({}).into()))
+            }
+            ViewRequest::UpdateModelContext { content, structured } => {
+                Some(self.bench_hears(&bench, content, structured.as_ref()))
+            }
+            ViewRequest::OpenLink { .. } | ViewRequest::Download { .. } => Some(Ok(json!({}).into())),
         }
+    }
+
+    /// Reads what a View says as the conversation would, and lets nothing of it through.
+    fn bench_hears(
+        &self,
+        bench: &Bench,
+        content: &[ContentBlock],
+        structured: Option<&RawJson>,
+    ) -> Result<RawJson, ErrorObject> {
+        let takes_pictures = self.takes_pictures(&bench.call.conversation_id);
+        Words::read(content, structured, takes_pictures).map(|it| it.answer())
     }
 
     fn answer_of_fixture(&self, bench: &Bench, name: &str) -> Result<RawJson, ErrorObject> {

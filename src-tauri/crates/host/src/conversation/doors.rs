@@ -29,8 +29,12 @@ impl Host {
         let closed = live.with(|it| {
             let at = it.items.iter().position(|item| item.id == item_id)?;
             let door = match &it.items[at].body {
-                ItemBody::Door(door) => (door.label.clone(), Some(door.call_id.clone())),
-                ItemBody::Brought(brought) if !is_of_user(&it.items[at].body) => (brought.label(), None),
+                ItemBody::Door(door) => {
+                    (door.label.clone(), Some(door.call_id.clone()), door.pictures.clone())
+                }
+                ItemBody::Brought(brought) if !is_of_user(&it.items[at].body) => {
+                    (brought.label(), None, None)
+                }
                 ItemBody::User
                 | ItemBody::Brought(_)
                 | ItemBody::Assistant(_)
@@ -40,8 +44,12 @@ impl Host {
             it.items.remove(at);
             Some(door)
         });
-        let Some((what, call_id)) = closed else { return false };
+        let Some((what, call_id, pictures)) = closed else { return false };
         self.keep_writing(self.store().delete_item(item_id.to_owned()));
+        // A View may replace what it keeps many times a second, and each time with new pictures.
+        if let Some(handle) = pictures {
+            self.keep_writing(self.store().delete_payload(handle));
+        }
         let entry = LedgerEntry::DoorClosed { from: Consumer::Model, what, why: why.to_owned() };
         self.record(live, call_id.as_deref(), entry);
         self.tell(HostEvent::ItemRemoved { conversation_id: live.id.clone(), item_id: item_id.to_owned() });

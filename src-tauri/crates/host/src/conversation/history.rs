@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use usher_engine::{Consumer, routing::Notice, routing::Source};
 use usher_protocol::{
     RawJson,
+    common::ContentBlock,
     model::{Format, Payload, Selector},
 };
 
@@ -16,7 +17,7 @@ use super::{
     ItemRecord, SourceKind, SpanRecord, Told, live::Live,
 };
 use crate::model::{
-    Arguments, AssistantMessage, AssistantOutput, BroughtMessage, Door, HistoryItem, HostText,
+    Arguments, AssistantMessage, AssistantOutput, BroughtMessage, Door, HistoryItem, HostText, MessagePart,
     ModelToolResult, Origin, Source as Said, Span, ToolCall, UserMessage,
 };
 
@@ -34,7 +35,10 @@ impl Host {
             match &item.body {
                 ItemBody::User => history.push(user(&item, Door::Typed)),
                 ItemBody::Assistant(answer) => history.push(assistant(&item, answer)),
-                ItemBody::Door(door) => history.push(user(&item, door_of(door))),
+                ItemBody::Door(door) if door.kind == DoorKind::ShownToModel => {
+                    history.push(user(&item, door_of(door)));
+                }
+                ItemBody::Door(door) => history.extend(self.said_by_view(&item, door).await),
                 ItemBody::Brought(brought) => history.extend(self.brought(&item.id, brought).await),
                 ItemBody::Note => {}
                 ItemBody::Call { call_id } => {
@@ -45,6 +49,16 @@ impl Host {
             }
         }
         history
+    }
+
+    /// What a View says or keeps as context: its words, then its pictures.
+    async fn said_by_view(&self, item: &ItemRecord, door: &DoorRecord) -> Option<HistoryItem> {
+        let mut blocks = vec![ContentBlock::text(item.text.as_str())];
+        if let Some(handle) = &door.pictures {
+            blocks.extend(self.blocks(handle).await.unwrap_or_default());
+        }
+        let message = BroughtMessage::new(item.id.as_str(), door_of(door), false, &blocks);
+        message.map(HistoryItem::Brought)
     }
 
     /// The messages of a prompt, or an attached resource.
@@ -102,10 +116,14 @@ impl Host {
                     self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
                 ModelToolResult::script(id, *failed, &text)
             }
-            Told::ViewAnswer { handle, failed } => {
+            Told::ViewAnswer { handle, pictures, failed } => {
                 let text =
                     self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
-                ModelToolResult::of_view(id, *failed, &text)
+                let pictures = match pictures {
+                    Some(handle) => self.blocks(handle).await.unwrap_or_default(),
+                    None => Vec::new(),
+                };
+                ModelToolResult::of_view(id, *failed, &text, &pictures)
             }
         }
     }
@@ -177,12 +195,7 @@ fn state_text(state: &CallState) -> HostText {
 }
 
 fn user(item: &ItemRecord, door: Door) -> HistoryItem {
-    HistoryItem::User(UserMessage {
-        item_id: item.id.as_str().into(),
-        door,
-        text: item.text.as_str().into(),
-        images: Vec::new(),
-    })
+    HistoryItem::User(UserMessage { item_id: item.id.as_str().into(), door, text: item.text.as_str().into() })
 }
 
 fn assistant(item: &ItemRecord, answer: &Answer) -> HistoryItem {
@@ -224,28 +237,14 @@ pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
         Said::Host(text) => (SourceKind::Host, format!("Usher: {}", text.name()), None),
         Said::Instructions => (SourceKind::Host, "your instructions".to_owned(), None),
         Said::Tool { wire_name, .. } => (SourceKind::Tools, format!("tool {wire_name}"), None),
-        Said::User { item_id, door: Door::Typed } => {
-            (SourceKind::Messages, "your message".to_owned(), Some(item_id.to_string()))
+        Said::User { item_id, door, part } => {
+            let (kind, label) = let_in(door);
+            let label = match part {
+                MessagePart::Words => label,
+                MessagePart::Picture => format!("a picture, {label}"),
+            };
+            (kind, label, Some(item_id.to_string()))
         }
-        Said::User { item_id, door: Door::ShownToModel { selector, .. } } => {
-            (SourceKind::Results, format!("{selector}, shown to the model by you"), Some(item_id.to_string()))
-        }
-        Said::User { item_id, door: Door::ViewMessage { .. } } => {
-            (SourceKind::Results, "said by a View".to_owned(), Some(item_id.to_string()))
-        }
-        Said::User { item_id, door: Door::ViewContext { .. } } => {
-            (SourceKind::Results, "kept as context by a View".to_owned(), Some(item_id.to_string()))
-        }
-        Said::User { item_id, door: Door::Prompt { server, name } } => (
-            SourceKind::Messages,
-            format!("the prompt {name} of {server}, sent by you"),
-            Some(item_id.to_string()),
-        ),
-        Said::User { item_id, door: Door::Resource { server, uri } } => (
-            SourceKind::Results,
-            format!("the resource {uri} of {server}, attached by you"),
-            Some(item_id.to_string()),
-        ),
         Said::Assistant { item_id } => {
             (SourceKind::Messages, "the model's own words".to_owned(), Some(item_id.to_string()))
         }
@@ -265,6 +264,24 @@ pub(super) fn spans(spans: &[Span], calls: &[CallRecord]) -> Vec<SpanRecord> {
             SpanRecord { start: span.range.start, end: span.range.end, kind, label, item_id }
         })
         .collect()
+}
+
+/// How something came into a message of the user, for people.
+fn let_in(door: &Door) -> (SourceKind, String) {
+    match door {
+        Door::Typed => (SourceKind::Messages, "your message".to_owned()),
+        Door::ShownToModel { selector, .. } => {
+            (SourceKind::Results, format!("{selector}, shown to the model by you"))
+        }
+        Door::ViewMessage { .. } => (SourceKind::Results, "said by a View".to_owned()),
+        Door::ViewContext { .. } => (SourceKind::Results, "kept as context by a View".to_owned()),
+        Door::Prompt { server, name } => {
+            (SourceKind::Messages, format!("the prompt {name} of {server}, sent by you"))
+        }
+        Door::Resource { server, uri } => {
+            (SourceKind::Results, format!("the resource {uri} of {server}, attached by you"))
+        }
+    }
 }
 
 fn origin_name(origin: &Origin) -> String {

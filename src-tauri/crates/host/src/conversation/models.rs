@@ -146,6 +146,13 @@ impl Host {
         self.keep_secrets(vec![(secret_name(id), None)]).await
     }
 
+    /// Whether the model of an open conversation takes pictures.
+    pub(super) fn takes_pictures(&self, conversation_id: &str) -> bool {
+        let live = self.live_map().get(conversation_id).cloned();
+        let chosen = live.map(|it| it.with(|it| it.row.model_id.clone()));
+        lock(&self.0.models).0.iter().any(|it| Some(&it.id) == chosen.as_ref() && it.takes_images)
+    }
+
     /// A model with its key, ready to be asked.
     pub(super) async fn model_spec(&self, id: &str) -> Result<ModelSpec, HostError> {
         let entry = self.models().into_iter().find(|it| it.id == id).ok_or_else(|| {

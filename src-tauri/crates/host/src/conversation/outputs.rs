@@ -202,6 +202,9 @@ impl Host {
         if let Some(value) = lock(&self.0.fetched).value(handle) {
             return Ok(value);
         }
+        if let Some(value) = lock(&self.0.questions).value(handle) {
+            return Ok(value);
+        }
         let bytes = self.store().payload_bytes(handle).await?.ok_or_else(|| HostError::unknown("output"))?;
         let text = String::from_utf8(bytes.to_vec()).map_err(|_| HostError::unknown("output"))?;
         let value = RawJson::parse(text).map_err(|_| HostError::unknown("output"))?;
@@ -427,6 +430,7 @@ impl Host {
             selector: source.selector().cloned(),
             label: label.clone(),
             bytes,
+            pictures: None,
         });
         self.record(
             &live,

@@ -72,6 +72,8 @@ pub enum Asked {
         is_message: bool,
         /// Exactly what would reach the model.
         text: String,
+        /// The pictures that would reach it after the text.
+        pictures: Option<ViewPictures>,
         /// What the View said beside it and the model would not get, for people.
         left_out: Option<String>,
     },
@@ -107,6 +109,30 @@ impl Asked {
             Self::Form { .. } | Self::Url { .. } | Self::ViewAccess { .. } => None,
         }
     }
+}
+
+/// Pictures that a View would show to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewPictures {
+    /// Opens them while the question waits, and after a yes.
+    pub handle: String,
+    /// They themselves, as blocks of content.
+    pub blocks: RawJson,
+    /// What each is, in their order.
+    pub pictures: Vec<ViewPicture>,
+}
+
+/// What a picture of a View is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewPicture {
+    /// Its type, which its bytes have.
+    pub mime: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
 }
 
 /// A file that a View would have saved.
@@ -154,6 +180,17 @@ pub enum QuestionAnswer {
 /// The questions that wait.
 #[derive(Default)]
 pub(super) struct Questions(BTreeMap<String, Waiting>);
+
+impl Questions {
+    /// The pictures that a handle opens, while they are asked about.
+    pub(super) fn value(&self, handle: &str) -> Option<RawJson> {
+        let blocks = |it: &Waiting| {
+            let Asked::ViewWords { pictures: Some(pictures), .. } = &it.record.asked else { return None };
+            (pictures.handle == handle).then(|| pictures.blocks.clone())
+        };
+        self.0.values().find_map(blocks)
+    }
+}
 
 struct Waiting {
     record: QuestionRecord,

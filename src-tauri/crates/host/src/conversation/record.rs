@@ -102,8 +102,11 @@ pub struct DoorRecord {
     pub selector: Option<Selector>,
     /// For people.
     pub label: String,
-    /// Its size in bytes.
+    /// Its size in bytes, its pictures included.
     pub bytes: u64,
+    /// Opens the pictures of a View, as blocks, if it has some.
+    #[serde(default)]
+    pub pictures: Option<String>,
 }
 
 /// The doors into the model's context (rule H25, X5).
@@ -433,6 +436,9 @@ pub enum Told {
     ViewAnswer {
         /// Opens the words.
         handle: String,
+        /// Opens the pictures, as blocks, if there are some.
+        #[serde(default)]
+        pictures: Option<String>,
         /// Whether the View says that the tool failed.
         failed: bool,
     },

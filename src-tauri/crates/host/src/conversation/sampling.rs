@@ -412,7 +412,7 @@ impl Wanted {
             if it.is_assistant {
                 HistoryItem::Assistant(AssistantMessage { item_id, text, calls: Vec::new() })
             } else {
-                HistoryItem::User(UserMessage { item_id, door: Door::Typed, text, images: Vec::new() })
+                HistoryItem::User(UserMessage { item_id, door: Door::Typed, text })
             }
         });
         Turn::assemble(system, history, Vec::new()).0

@@ -50,7 +50,7 @@ impl Host {
         let end = self.attempt_view_tool(live, &order, &mut record, of).await;
         live.with(|it| it.cancels.remove(&record.id));
         match end {
-            Ok((raw, answer)) => self.hear_view(live, &mut record, &raw, answer),
+            Ok((raw, answer)) => self.hear_view(live, &mut record, &raw, &answer),
             Err(stop) => {
                 (record.state, record.told) = (stop.state, stop.told);
                 self.record(live, Some(&record.id), stop.entry);
@@ -84,24 +84,27 @@ impl Host {
             Err(Unanswered::Stopped) => return Err(cancelled()),
             Err(why) => return Err(failed(sentence(&why.to_string()), Told::State)),
         };
-        let answer = OwnAnswer::read(&raw);
+        let answer = OwnAnswer::read(&raw, self.takes_pictures(&live.id));
         let answer = answer
             .map_err(|why| failed(format!("The View's answer cannot be read: {why}."), Told::Malformed))?;
         Ok((raw, answer))
     }
 
-    /// Keeps what a View answered: whole for the user, its words for the model.
-    fn hear_view(&self, live: &Live, record: &mut CallRecord, raw: &RawJson, answer: OwnAnswer) {
-        let words = RawJson::of(&answer.text).unwrap_or_else(|_| serde_json::Value::Null.into());
-        let whole = self.keep_payload(live, &record.id, None, "the whole answer of the View", raw);
-        let handle = self.keep_payload(live, &record.id, None, "what the View answered", &words);
-        let how = match &answer.left_out {
+    /// Keeps what a View answered: whole for the user, its words and pictures for the model.
+    fn hear_view(&self, live: &Live, record: &mut CallRecord, raw: &RawJson, answer: &OwnAnswer) {
+        let said = &answer.words;
+        let words = RawJson::of(&said.text).unwrap_or_else(|_| serde_json::Value::Null.into());
+        let keep = |label: &str, value: &RawJson| self.keep_payload(live, &record.id, None, label, value);
+        let whole = keep("the whole answer of the View", raw);
+        let handle = keep("what the View answered", &words);
+        let pictures = said.picture_blocks().map(|it| keep("the pictures of the View's answer", &it));
+        let how = match &said.left_out {
             Some(left_out) => format!("as the View's words, without {left_out}"),
             None => "as the View's words".to_owned(),
         };
         let parts = [
             (Consumer::User, raw.bytes(), "you see what a View answers", "whole".to_owned(), &whole),
-            (Consumer::Model, answer.text.len(), DOOR, how, &handle),
+            (Consumer::Model, said.bytes(), DOOR, how, &handle),
         ];
         for (to, bytes, door, how, handle) in parts {
             let delivered = DeliveryRecord {
@@ -115,9 +118,10 @@ impl Host {
             };
             self.note_delivery(live, record, delivered);
         }
-        record.shown = vec![Shown::Json { handle: whole, bytes: raw.bytes() as u64 }];
+        let drawn = pictures.iter().map(|it| Shown::Blocks { handle: it.clone() });
+        record.shown = drawn.chain([Shown::Json { handle: whole, bytes: raw.bytes() as u64 }]).collect();
         record.state = if answer.is_error { CallState::ToolError } else { CallState::Done };
-        record.told = Told::ViewAnswer { handle, failed: answer.is_error };
+        record.told = Told::ViewAnswer { handle, pictures, failed: answer.is_error };
     }
 }
 

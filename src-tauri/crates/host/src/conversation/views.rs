@@ -159,6 +159,8 @@ pub struct Launch {
     pub server_name: String,
     /// Whether the View may ask the model, each time with the user's consent.
     pub can_sample: bool,
+    /// Whether pictures of the View reach the model, as it is chosen now.
+    pub takes_pictures: bool,
 }
 
 impl Launch {
@@ -178,6 +180,8 @@ struct Opened {
     wishes: Vec<(Wish, WishState)>,
     /// The domains that it declares and that are never granted.
     rejected: Vec<RejectedSource>,
+    /// Whether the conversation's model takes pictures.
+    takes_pictures: bool,
 }
 
 /// The answer to a View.
@@ -236,6 +240,7 @@ impl Host {
         mode: Mode,
     ) -> Result<Opened, HostError> {
         let (grantable, rejected) = csp::grant(&document.meta.csp);
+        let takes_pictures = self.takes_pictures(conversation_id);
         let mut views = lock(&self.0.views);
         // Read while the Views are locked: what is taken back from now on finds this one among them.
         let known = self.view_access(&call.server_id);
@@ -274,7 +279,7 @@ impl Host {
         views.written.insert(view.view_id.clone(), doors::Written::default());
         views.stopped.remove(&call.id);
         let wishes = grants::wish_states(&view, &known);
-        Ok(Opened { view, wishes, rejected })
+        Ok(Opened { view, wishes, rejected, takes_pictures })
     }
 
     async fn find_call(&self, call_id: &str) -> Result<(Arc<Live>, CallRecord), HostError> {
@@ -339,7 +344,7 @@ fn launch(
     outcome: Option<Outcome>,
 ) -> Launch {
     let windows = cfg!(windows);
-    let Opened { view, wishes, rejected } = opened;
+    let Opened { view, wishes, rejected, takes_pictures } = opened;
     Launch {
         view_id: view.view_id,
         url: label.url(windows),
@@ -356,6 +361,7 @@ fn launch(
         rejected,
         server_name: call.server_name.clone(),
         can_sample: view.asks_model,
+        takes_pictures,
     }
 }
 

@@ -266,10 +266,7 @@ fn tool_tokens(tool: &super::OfferedTool) -> u64 {
 
 fn message_tokens(message: &Message, model: &ModelSpec) -> u64 {
     match message {
-        Message::User(it) => {
-            let pictures = if model.takes_images { it.images.len() } else { 0 };
-            FRAME_TOKENS + estimate_tokens(&it.text) + tokens(pictures) * IMAGE_TOKENS
-        }
+        Message::User(it) => FRAME_TOKENS + estimate_tokens(&it.text),
         // The header of an attached resource is counted for all.
         Message::Brought(it) => FRAME_TOKENS * 4 + result_tokens(&it.content, model),
         Message::Assistant { text, calls, .. } => {

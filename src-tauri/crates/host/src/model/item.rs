@@ -214,14 +214,21 @@ impl ModelToolResult {
         Self { call_id: call_id.into(), is_error, items: vec![item] }
     }
 
-    /// What a View answered to a call of its own tool, marked as the View's words (X5).
-    pub fn of_view(call_id: impl Into<Arc<str>>, is_error: bool, text: &str) -> Self {
-        let items = if text.is_empty() {
-            vec![SourcedItem::host(HostText::EmptyResult)]
-        } else {
-            let words = SourcedItem::new(ModelItem::Text(text.into()), Origin::View);
-            vec![SourcedItem::host(HostText::ViewSays), words]
-        };
+    /// What a View answered to a call of its own tool, words before pictures, marked as the View's (X5).
+    pub fn of_view(
+        call_id: impl Into<Arc<str>>,
+        is_error: bool,
+        text: &str,
+        pictures: &[ContentBlock],
+    ) -> Self {
+        let words = std::iter::once(ContentBlock::text(text)).filter(|_| !text.is_empty());
+        let said = words.chain(pictures.iter().cloned());
+        let said = said.filter_map(|it| Some(SourcedItem::new(item_of(&it)?, Origin::View)));
+        let mut items: Vec<SourcedItem> = said.collect();
+        items.insert(
+            0,
+            SourcedItem::host(if items.is_empty() { HostText::EmptyResult } else { HostText::ViewSays }),
+        );
         Self { call_id: call_id.into(), is_error, items }
     }
 

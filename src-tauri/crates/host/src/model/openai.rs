@@ -11,8 +11,8 @@ use usher_protocol::{RawJson, common::ResourceLink};
 
 use super::{
     BodyWriter, BroughtMessage, CallIds, CallPart, Door, EncodeError, Encoded, Endpoint, HostText, Message,
-    Mime, ModelItem, ModelSpec, ModelToolResult, OfferedTool, Origin, Source, SourcedItem, StreamDecoder,
-    SystemText, ToolChoice, ToolPart, Turn, UserMessage, Wire,
+    MessagePart, Mime, ModelItem, ModelSpec, ModelToolResult, OfferedTool, Origin, Source, SourcedItem,
+    StreamDecoder, SystemText, ToolChoice, ToolPart, Turn, UserMessage, Wire,
     host_text::{MediaKind, NotSent},
     openai_stream::ChatDecoder,
     turn::{AnsweredCall, Arguments},
@@ -97,7 +97,7 @@ fn write_body(w: &mut BodyWriter, turn: &Turn, model: &ModelSpec) {
             w.envelope(",");
         }
         match message {
-            Message::User(it) => write_user(w, it, model),
+            Message::User(it) => write_user(w, it),
             Message::Brought(it) => write_brought(w, it, model),
             Message::Assistant { item_id, text, calls } => write_assistant(w, item_id, text, calls, model),
         }
@@ -167,52 +167,30 @@ fn write_tools(w: &mut BodyWriter, tools: &[OfferedTool], choice: ToolChoice) {
     });
 }
 
-fn write_user(w: &mut BodyWriter, message: &UserMessage, model: &ModelSpec) {
-    let source = Source::User { item_id: message.item_id.clone(), door: message.door.clone() };
-    w.envelope("{\"role\":\"user\",\"content\":");
-    let is_of_view = match &message.door {
-        Door::ViewMessage { .. } | Door::ViewContext { .. } => true,
-        Door::Typed | Door::ShownToModel { .. } | Door::Prompt { .. } | Door::Resource { .. } => false,
-    };
-    if message.images.is_empty() {
-        w.envelope("\"");
-        if is_of_view {
-            w.host(&HostText::ViewSays);
-        }
-        w.escaped(&source, &message.text);
-        w.envelope("\"}");
-        return;
+fn write_user(w: &mut BodyWriter, message: &UserMessage) {
+    let (item_id, door) = (message.item_id.clone(), message.door.clone());
+    w.envelope("{\"role\":\"user\",\"content\":\"");
+    if let Some(header) = header_of(&door) {
+        w.host(&header);
     }
-    w.envelope("[{\"type\":\"text\",\"text\":\"");
-    if is_of_view {
-        w.host(&HostText::ViewSays);
-    }
-    w.escaped(&source, &message.text);
-    let sendable = |mime: &str, b64: &str| not_sent(MediaKind::Image, Some(mime), b64, model);
-    for (mime, b64) in &message.images {
-        if let Some(placeholder) = sendable(mime, b64) {
-            w.host(&HostText::ItemSeparator);
-            w.host(&placeholder);
-        }
-    }
+    w.escaped(&Source::User { item_id, door, part: MessagePart::Words }, &message.text);
     w.envelope("\"}");
-    for (mime, b64) in message.images.iter().filter(|(mime, b64)| sendable(mime, b64).is_none()) {
-        write_image(w, &source, mime, b64);
-    }
-    w.envelope("]}");
 }
 
-/// What a server wrote and the user let in, in the role that it was given. Models take no pictures from themselves.
-fn write_brought(w: &mut BodyWriter, message: &BroughtMessage, model: &ModelSpec) {
-    let source = Source::User { item_id: message.item_id().clone(), door: message.door.clone() };
-    let header = match &message.door {
+/// What is said before the words of others that stand in a message of the user, so that they are not taken for the user's.
+fn header_of(door: &Door) -> Option<HostText> {
+    match door {
+        Door::ViewMessage { .. } | Door::ViewContext { .. } => Some(HostText::ViewSays),
         Door::Resource { .. } => Some(HostText::AttachedResource),
-        Door::Typed
-        | Door::ShownToModel { .. }
-        | Door::ViewMessage { .. }
-        | Door::ViewContext { .. }
-        | Door::Prompt { .. } => None,
-    };
+        Door::Typed | Door::ShownToModel { .. } | Door::Prompt { .. } => None,
+    }
+}
+
+/// What a server or a View wrote and the user let in, in the role that it was given. Models take no pictures from themselves.
+fn write_brought(w: &mut BodyWriter, message: &BroughtMessage, model: &ModelSpec) {
+    let source = |part| Source::User { item_id: message.item_id().clone(), door: message.door.clone(), part };
+    let (source, of_picture) = (source(MessagePart::Words), source(MessagePart::Picture));
+    let header = header_of(&message.door);
     let items = &message.content.items;
     if message.by_assistant {
         let blind = ModelSpec { takes_images: false, ..model.clone() };
@@ -241,7 +219,7 @@ fn write_brought(w: &mut BodyWriter, message: &BroughtMessage, model: &ModelSpec
                     w.envelope("\"},");
                 }
                 if let Some((mime, b64)) = picture_of(one, model) {
-                    write_picture(w, &source, mime, b64);
+                    write_picture(w, &of_picture, mime, b64);
                 }
             }
             words => {
@@ -430,7 +408,8 @@ fn write_images(w: &mut BodyWriter, calls: &[AnsweredCall], model: &ModelSpec) {
                 w.envelope("\"}");
                 (headed, open) = (true, true);
             }
-            write_image(w, &SourcedItem::source(&result.call_id, origin), mime, b64);
+            w.envelope(",");
+            write_picture(w, &SourcedItem::source(&result.call_id, origin), mime, b64);
         }
     }
     if open {
@@ -452,11 +431,6 @@ pub(super) fn picture<'a>(item: &'a ModelItem, model: &ModelSpec) -> Option<(&'a
         | ModelItem::Unknown { .. } => return None,
     };
     not_sent(kind, Some(mime), b64, model).is_none().then_some((mime, b64))
-}
-
-fn write_image(w: &mut BodyWriter, source: &Source, mime: &str, b64: &str) {
-    w.envelope(",");
-    write_picture(w, source, mime, b64);
 }
 
 fn write_picture(w: &mut BodyWriter, source: &Source, mime: &str, b64: &str) {

@@ -29,8 +29,10 @@ pub enum Source {
     User {
         /// The item's id.
         item_id: Arc<str>,
-        /// How the text came into the conversation.
+        /// How it came into the conversation.
         door: Door,
+        /// Which part of it.
+        part: MessagePart,
     },
     /// What the model itself wrote earlier.
     Assistant {
@@ -51,6 +53,15 @@ pub enum Source {
         /// Which part of it.
         origin: Origin,
     },
+}
+
+/// A part of a message that the user wrote or let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessagePart {
+    /// Its words.
+    Words,
+    /// A picture of it: the type and the bytes.
+    Picture,
 }
 
 /// A part of a tool's declaration.
@@ -166,7 +177,12 @@ impl Source {
                 ToolPart::Description => format!("tool {wire_name}: description"),
                 ToolPart::Schema => format!("tool {wire_name}: schema"),
             },
-            Self::User { door, .. } => match door {
+            Self::User { door, part: MessagePart::Picture, item_id } => {
+                let words =
+                    Self::User { item_id: item_id.clone(), door: door.clone(), part: MessagePart::Words };
+                format!("picture, {}", words.label())
+            }
+            Self::User { door, part: MessagePart::Words, .. } => match door {
                 Door::Typed => "your message".to_owned(),
                 Door::ShownToModel { call_id, selector } => {
                     format!("shown to the model: {selector} of call {call_id}")

@@ -30,12 +30,7 @@ fn ids() -> CallIds {
 }
 
 fn user(id: &str, text: &str) -> HistoryItem {
-    HistoryItem::User(UserMessage {
-        item_id: id.into(),
-        door: Door::Typed,
-        text: text.into(),
-        images: vec![],
-    })
+    HistoryItem::User(UserMessage { item_id: id.into(), door: Door::Typed, text: text.into() })
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {

@@ -63,11 +63,11 @@ pub enum HistoryItem {
     Assistant(AssistantMessage),
     /// The result of a call.
     Result(ModelToolResult),
-    /// What a server wrote and the user let in: a message of a prompt, or a resource.
+    /// What another wrote and the user let in: a message of a prompt, a resource, or what a View says.
     Brought(BroughtMessage),
 }
 
-/// A message that a server wrote and the user, having seen it, let in.
+/// A message that a server or a View wrote and the user let in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BroughtMessage {
     /// How it came into the conversation.
@@ -104,8 +104,6 @@ pub struct UserMessage {
     pub door: Door,
     /// Its text.
     pub text: Arc<str>,
-    /// Pictures that the user attached: type and base64.
-    pub images: Vec<(Arc<str>, Arc<str>)>,
 }
 
 /// A message of the model, as stored.

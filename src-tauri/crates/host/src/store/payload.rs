@@ -94,6 +94,14 @@ impl Store {
         })
     }
 
+    /// Removes a payload; nothing when it is not there.
+    pub fn delete_payload(&self, handle: impl Into<String>) -> Written {
+        let handle = handle.into();
+        self.write(move |connection| {
+            connection.execute("DELETE FROM payload WHERE handle = ?1", [&handle]).map(drop)
+        })
+    }
+
     /// A payload without its bytes.
     ///
     /// # Errors

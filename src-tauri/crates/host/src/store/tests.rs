@@ -238,6 +238,10 @@ async fn a_large_payload_comes_back_whole_and_in_order() {
         assert!(store.payload_bytes(handle).await.unwrap().unwrap() == bytes, "{handle}");
     }
     assert_eq!(store.payload_bytes("none").await.unwrap(), None);
+    for handle in ["none", "large"] {
+        store.delete_payload(handle).await.unwrap();
+        assert_eq!(store.payload_bytes(handle).await.unwrap(), None);
+    }
 }
 
 #[tokio::test]

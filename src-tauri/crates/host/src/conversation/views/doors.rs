@@ -1,4 +1,4 @@
-//! What a View says in the conversation: never more than the user agreed to, and marked as the View's words (X5).
+//! What a View says in the conversation, in words and pictures: never more than the user agreed to, and marked as the View's (X5).
 
 use std::sync::Arc;
 
@@ -7,14 +7,38 @@ use usher_engine::{Consumer, ledger::LedgerEntry, routing::Door};
 use usher_protocol::{RawJson, common::ContentBlock, jsonrpc::ErrorObject, model::Selector};
 
 use super::{
-    super::{Asked, CallRecord, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, lock},
+    super::{
+        Asked, CallRecord, DoorKind, DoorRecord, Host, ItemBody, ItemRecord, ViewPicture, ViewPictures, lock,
+    },
     requests::Asking,
 };
-use crate::app_view::{consent::Kind, words::Words};
+use crate::app_view::{consent::Kind, picture::Picture, words::Words};
 
 /// The newest context of a View that was written, by the number of its request. Held while one is written, so that two that come at
 /// once are written one after the other, and the last one stands.
 pub(super) type Written = Arc<tokio::sync::Mutex<Option<u32>>>;
+
+/// What a View says, and the handle that opens its pictures: to the user who is asked, and to whoever reads the conversation later.
+struct Said {
+    words: Words,
+    pictures: Option<(String, RawJson)>,
+}
+
+impl Said {
+    fn shown(&self) -> Option<ViewPictures> {
+        let (handle, blocks) = self.pictures.clone()?;
+        Some(ViewPictures { handle, blocks, pictures: self.words.pictures.iter().map(shown).collect() })
+    }
+}
+
+fn shown(picture: &Picture) -> ViewPicture {
+    ViewPicture {
+        mime: picture.media.mime.clone(),
+        bytes: picture.bytes as u64,
+        width: picture.width,
+        height: picture.height,
+    }
+}
 
 impl Host {
     /// `ui/message`: says something in the user's name, if the user lets it. It goes with the user's next message.
@@ -23,12 +47,12 @@ impl Host {
         of: &Asking<'_>,
         content: &[ContentBlock],
     ) -> Result<RawJson, ErrorObject> {
-        let words = Words::read(content, None)?;
-        if !self.may_say(of, Kind::Message, &words).await {
+        let said = self.said(of, content, None)?;
+        if !self.may_say(of, Kind::Message, &said).await {
             return Ok(json!({"isError": true}).into());
         }
-        let answer = answer(&words);
-        self.open_view_door(of, DoorKind::ViewMessage, "a View's message", words.text).await;
+        let answer = said.words.answer();
+        self.open_view_door(of, DoorKind::ViewMessage, "a View's message", said).await;
         Ok(answer)
     }
 
@@ -40,12 +64,12 @@ impl Host {
         content: &[ContentBlock],
         structured: Option<&RawJson>,
     ) -> Result<RawJson, ErrorObject> {
-        let words = match (content, structured) {
+        let said = match (content, structured) {
             ([], None) => None,
-            _ => Some(Words::read(content, structured)?),
+            _ => Some(self.said(of, content, structured)?),
         };
-        if let Some(words) = &words
-            && !self.may_say(of, Kind::Context, words).await
+        if let Some(said) = &said
+            && !self.may_say(of, Kind::Context, said).await
         {
             return Err(ErrorObject::new(-32000, "the user did not allow it"));
         }
@@ -53,25 +77,39 @@ impl Host {
         // A View that is gone by now writes nothing.
         let Some(written) = written else { return Err(super::requests::gone()) };
         let mut newest = written.lock().await;
-        let answer = words.as_ref().map_or_else(|| json!({}).into(), answer);
+        let answer = said.as_ref().map_or_else(|| json!({}).into(), |it| it.words.answer());
         // What the View sent later stands for this one, whichever was answered first.
         if newest.is_some_and(|it| it > of.request_id) {
             return Ok(answer);
         }
         *newest = Some(of.request_id);
         self.take_back_context(of);
-        if let Some(words) = words {
+        if let Some(said) = said {
             let what = "what a View keeps as context";
-            self.open_view_door(of, DoorKind::ViewContext, what, words.text).await;
+            self.open_view_door(of, DoorKind::ViewContext, what, said).await;
         }
         Ok(answer)
     }
 
-    async fn may_say(&self, of: &Asking<'_>, kind: Kind, words: &Words) -> bool {
+    /// Reads what a View says for the model that is chosen now.
+    fn said(
+        &self,
+        of: &Asking<'_>,
+        content: &[ContentBlock],
+        structured: Option<&RawJson>,
+    ) -> Result<Said, ErrorObject> {
+        let words = Words::read(content, structured, self.takes_pictures(&of.live.id))?;
+        let pictures = words.picture_blocks().map(|blocks| (self.new_id(), blocks));
+        Ok(Said { words, pictures })
+    }
+
+    async fn may_say(&self, of: &Asking<'_>, kind: Kind, said: &Said) -> bool {
+        let words = &said.words;
         let asked = |view| Asked::ViewWords {
             view,
             is_message: kind == Kind::Message,
             text: words.text.clone(),
+            pictures: said.shown(),
             left_out: words.left_out.clone(),
         };
         self.consents((of.view_id, of.call), kind, asked, of.end).await
@@ -95,10 +133,15 @@ impl Host {
     }
 
     /// Lets into the model's context what a View says, marked as such (X5): with the next message, never by a turn of its own.
-    async fn open_view_door(&self, of: &Asking<'_>, kind: DoorKind, what: &str, text: String) {
+    async fn open_view_door(&self, of: &Asking<'_>, kind: DoorKind, what: &str, said: Said) {
         let CallRecord { id, tool, number, .. } = of.call;
         let label = format!("{what}, {tool}, call {number}");
-        let bytes = text.len() as u64;
+        let bytes = said.words.bytes() as u64;
+        let pictures = said.pictures.map(|(handle, blocks)| {
+            // The very pictures that were shown, under the same handle.
+            self.keep_value(of.live, &handle, Some(id), None, &format!("the pictures of {label}"), &blocks);
+            handle
+        });
         self.record(
             of.live,
             Some(id),
@@ -117,15 +160,8 @@ impl Host {
             selector: Some(Selector::ui()),
             label,
             bytes,
+            pictures,
         };
-        let _kept = self.add_item(of.live, ItemBody::Door(door), text).await;
-    }
-}
-
-/// What a View hears after a yes: also what of it was left out.
-fn answer(words: &Words) -> RawJson {
-    match &words.left_out {
-        Some(left_out) => json!({"_meta": {"leftOut": left_out}}).into(),
-        None => json!({}).into(),
+        let _kept = self.add_item(of.live, ItemBody::Door(door), said.words.text).await;
     }
 }

@@ -340,48 +340,55 @@ fn a_broken_conversation_is_repaired_and_says_so() {
 }
 
 #[test]
-fn doors_and_the_users_pictures_are_named() {
+fn what_is_shown_to_the_model_is_named() {
     let door = Door::ShownToModel { call_id: "c1".into(), selector: Selector::USER_STRUCTURED };
-    let shown = UserMessage {
-        item_id: "u1".into(),
-        door,
-        text: "[1]".into(),
-        images: vec![(arc("image/png"), arc(PNG))],
-    };
+    let shown = UserMessage { item_id: "u1".into(), door, text: "[1]".into() };
     let turn = turn(vec![HistoryItem::User(shown)]);
     expect![[r#"
-        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[{"type":"text","text":"
+        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"
         shown to the model: user/structured of call c1 [1]
-        format                                       "},{"type":"image_url","image_url":{"url":"data:
-        shown to the model: user/structured of call c1 image/png
-        format                                       ;base64,
-        shown to the model: user/structured of call c1 (png)
-        format                                       "}}]}]}
-    "#]].assert_eq(&spans(&encode(&turn, &spec(true))).replace(PNG, "(png)"));
-    expect![[r#"
-        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[{"type":"text","text":"
-        shown to the model: user/structured of call c1 [1]
-        separator                                    \n\n
-        placeholder: media not sent                  [image image/png 70 bytes not sent: this model does not take it; the user can see it]
-        format                                       "}]}]}
-    "#]].assert_eq(&spans(&encode(&turn, &spec(false))));
+        format                                       "}]}
+    "#]].assert_eq(&spans(&encode(&turn, &spec(true))));
 }
 
 #[test]
-fn the_words_of_a_view_are_not_taken_for_the_users() {
-    let said = |door| {
-        HistoryItem::User(UserMessage {
-            item_id: "u1".into(),
-            door,
-            text: "Pay now.".into(),
-            images: Vec::new(),
-        })
+fn the_words_and_pictures_of_a_view_are_not_taken_for_the_users() {
+    let picture = ContentBlock::from_raw(&json(&format!(
+        r#"{{"type":"image","mimeType":"image/png","data":"{PNG}"}}"#
+    )));
+    let said = |door, blocks: &[ContentBlock]| {
+        HistoryItem::Brought(BroughtMessage::new("u1", door, false, blocks).unwrap())
     };
+    let context = || Door::ViewContext { call_id: "c1".into() };
+    let message = || Door::ViewMessage { call_id: "c1".into() };
+    let words = ContentBlock::text("Pay now.");
     let turn = turn(vec![
-        said(Door::ViewContext { call_id: "c1".into() }),
-        said(Door::ViewMessage { call_id: "c1".into() }),
-        said(Door::Typed),
+        said(context(), std::slice::from_ref(&words)),
+        said(message(), &[words, picture.clone()]),
+        said(context(), &[picture]),
+        user("u2", "Pay now."),
     ]);
+    expect![[r#"
+        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        context of the View of call c1               Pay now.
+        format                                       "},{"role":"user","content":[{"type":"text","text":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        message of the View of call c1               Pay now.
+        format                                       "},{"type":"image_url","image_url":{"url":"data:
+        picture, message of the View of call c1      image/png
+        format                                       ;base64,
+        picture, message of the View of call c1      (png)
+        format                                       "}}]},{"role":"user","content":[{"type":"text","text":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        format                                       "},{"type":"image_url","image_url":{"url":"data:
+        picture, context of the View of call c1      image/png
+        format                                       ;base64,
+        picture, context of the View of call c1      (png)
+        format                                       "}}]},{"role":"user","content":"
+        your message                                 Pay now.
+        format                                       "}]}
+    "#]].assert_eq(&spans(&encode(&turn, &spec(true))).replace(PNG, "(png)"));
     expect![[r#"
         format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"
         header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
@@ -389,10 +396,52 @@ fn the_words_of_a_view_are_not_taken_for_the_users() {
         format                                       "},{"role":"user","content":"
         header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
         message of the View of call c1               Pay now.
+        separator                                    \n\n
+        placeholder: media not sent                  [image image/png 70 bytes not sent: this model does not take it; the user can see it]
+        format                                       "},{"role":"user","content":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        placeholder: media not sent                  [image image/png 70 bytes not sent: this model does not take it; the user can see it]
         format                                       "},{"role":"user","content":"
         your message                                 Pay now.
         format                                       "}]}
-    "#]].assert_eq(&spans(&encode(&turn, &spec(true))));
+    "#]].assert_eq(&spans(&encode(&turn, &spec(false))));
+}
+
+#[test]
+fn a_view_answers_a_call_with_words_and_pictures() {
+    let picture = ContentBlock::from_raw(&json(&format!(
+        r#"{{"type":"image","mimeType":"image/png","data":"{PNG}"}}"#
+    )));
+    let answers = |result| {
+        turn(vec![assistant("a1", "", vec![call("c1", "view__t", "{}")]), HistoryItem::Result(result)])
+    };
+    let both = answers(ModelToolResult::of_view("c1", false, "Red.", std::slice::from_ref(&picture)));
+    expect![[r#"
+        format                                       {"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"
+        call c1: id                                  c1
+        format                                       ","type":"function","function":{"name":"
+        call c1: name                                view__t
+        format                                       ","arguments":"
+        call c1: arguments                           {}
+        format                                       "}}]},{"role":"tool","tool_call_id":"
+        call c1: id                                  c1
+        format                                       ","content":"
+        header: words of a View                      The app that a tool shows to the user says, and the user allowed that you read it:\n
+        separator                                    \n\n
+        call c1: what a View answered                Red.
+        separator                                    \n\n
+        placeholder: image follows                   [an image of this result is in the next message]
+        format                                       "},{"role":"user","content":[{"type":"text","text":"
+        header: images                               Images from the result of tool call 
+        call c1: id                                  c1
+        format                                       "},{"type":"image_url","image_url":{"url":"data:
+        call c1: what a View answered                image/png
+        format                                       ;base64,
+        call c1: what a View answered                (png)
+        format                                       "}}]}]}
+    "#]].assert_eq(&spans(&encode(&both, &spec(true))).replace(PNG, "(png)"));
+    let silent = answers(ModelToolResult::of_view("c1", false, "", &[]));
+    assert!(body(&encode(&silent, &spec(true))).contains("The tool finished and returned nothing."));
 }
 
 #[test]
@@ -420,7 +469,7 @@ fn span_sources_reproduce_their_texts() {
         ];
         let encoded = encode(&turn(history), &spec(false));
         let sources = [
-            Source::User { item_id: arc("u1"), door: Door::Typed },
+            Source::User { item_id: arc("u1"), door: Door::Typed, part: MessagePart::Words },
             Source::Assistant { item_id: arc("a1") },
             Source::Result { call_id: arc("c1"), origin: Origin::Script },
         ];

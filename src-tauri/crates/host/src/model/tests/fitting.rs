@@ -99,6 +99,24 @@ fn pictures_beyond_half_of_the_room_are_replaced() {
 }
 
 #[test]
+fn what_a_view_keeps_is_counted_and_cut_as_a_result_is() {
+    let picture = r#"{"type":"image","mimeType":"image/png","data":"AAAA"}"#;
+    let picture = ContentBlock::from_raw(&json(picture));
+    let blocks = [vec![ContentBlock::text("word ".repeat(20_000))], vec![picture; 8]].concat();
+    let door = Door::ViewContext { call_id: "c1".into() };
+    let kept = BroughtMessage::new("i1", door, false, &blocks).unwrap();
+    let (after, fit) = fit(turn(vec![HistoryItem::Brought(kept), user("u1", "next")]), &model(10_000));
+    assert!(fit.fits, "{fit:?}");
+    let pictures = fit.cuts.iter().filter(|it| matches!(it, Cut::Picture { .. })).count();
+    let texts = fit.cuts.iter().filter(|it| matches!(it, Cut::Result { .. })).count();
+    assert_eq!((pictures, texts), (5, 1));
+    let encoded = encode(&after, &model(10_000));
+    assert_eq!(body(&encoded).matches("data:image/png").count(), 3);
+    assert_eq!(body(&encoded).matches("left out to make room; the user has it").count(), 5);
+    assert!(fit.tokens >= 3 * IMAGE_TOKENS);
+}
+
+#[test]
 fn tokens_are_estimated() {
     assert_eq!(["", "a", "abcde", "漢字", "ab😅"].map(estimate_tokens), [0, 1, 2, 2, 2]);
 }
