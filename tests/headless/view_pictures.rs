@@ -331,7 +331,8 @@ async fn texts_of_resources_and_links_are_words_and_bytes_are_named() {
 #[tokio::test]
 async fn on_the_bench_pictures_pass_the_same_checks_and_go_nowhere() {
     let scene = Scene::open().await;
-    let bench = scene.stage.host.open_bench(&scene.conversation, SERVER, Fixture::of("show")).await.unwrap();
+    let bench =
+        scene.stage.host.open_bench(&scene.conversation, SERVER, Fixture::of("show"), 0).await.unwrap();
     assert!(bench.takes_pictures);
     let says = async |blocks: &[Value]| {
         scene.stage.ask(&bench.view_id, "ui/update-model-context", &context(blocks)).await
