@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use usher_engine::Mode;
 use usher_host::{
-    conversation::{ApprovalChoice, CallRecord, CallState, HostEvent},
+    conversation::{ApprovalChoice, CallRecord, CallState, HostEvent, ViewOutcome},
     model::ToolChoice,
 };
 use usher_tests::{
@@ -109,15 +109,20 @@ async fn before_a_yes_no_view_is_told_what_the_model_writes() {
     let [first, second] = [Gate::default(), Gate::default()];
     let parts = [("{", &first), (r#""city":"Ba"#, &second)];
     let answer = call_in_parts("show", parts, r#"sel"}"#);
-    let scene = Scene::open(WANTS_CITY, false, answer).await;
+    let scene = Scene::open(WANTS_CITY, false, answer.after(Answer::new().text(["Let me see."]))).await;
     first.reached().await;
     first.open();
     second.reached().await;
-    assert!(scene.stage.opened(&scene.conversation).await.calls.is_empty());
     second.open();
     let call = scene.call(|it| matches!(it, CallState::AwaitingApproval(_))).await;
     assert!(call.view.is_none(), "a View has the arguments");
     assert!(scene.stage.host.open_view(&call.id).await.is_err());
+    let was_written = |event: &HostEvent| match event {
+        HostEvent::Item { call: Some(call), .. } => call.state == CallState::Writing,
+        HostEvent::ViewMessage { .. } => true,
+        _ => false,
+    };
+    assert!(!scene.stage.events().iter().any(was_written));
     scene.stage.host.answer_approval(&call.id, ApprovalChoice::Once).unwrap();
     let opened = scene.stage.ended(&scene.conversation).await;
     assert!(the_call(&opened).view.is_some());
@@ -140,7 +145,41 @@ async fn a_call_that_is_cut_off_ends_for_its_view_and_is_not_made() {
         assert!(matches!(the_call(&opened).state, CallState::Failed { .. }), "{reason}");
         assert_eq!(scene.stage.on_the_wire("tools/call"), 0, "{reason}");
         assert!(scene.told(&view).iter().all(|it| it.0 != "tool-input"), "{reason}");
+        // Nor has a View that is opened later.
+        let again = scene.stage.host.open_view(&call.id).await.unwrap();
+        assert_eq!(again.input, None, "{reason}");
+        assert!(matches!(again.outcome, Some(ViewOutcome::Cancelled(_))), "{reason}");
     }
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_any_more_is_told_no_further() {
+    let [first, second, third] = [(); 3].map(|()| Gate::default());
+    let parts = [("{", &first), (r#""city":"Ba"#, &second), ("sel", &third)];
+    let scene = Scene::open(WANTS_CITY, true, call_in_parts("show", parts, r#"","days":12}"#)).await;
+    first.reached().await;
+    let call = scene.call(|it| *it == CallState::Writing).await;
+    let view = scene.stage.host.open_view(&call.id).await.unwrap().view_id;
+    first.open();
+    second.reached().await;
+    scene.hears(&view, "tool-input-partial").await;
+    scene.stage.host.revoke_approval(SERVER, None).await.unwrap();
+    second.open();
+    third.reached().await;
+    third.open();
+    let asking = scene.call(|it| matches!(it, CallState::AwaitingApproval(_))).await;
+    assert_eq!(asking.id, call.id);
+    assert_eq!(scene.told(&view).len(), 1, "before the yes it hears no more");
+    // One that is opened meanwhile is not told either.
+    assert_eq!(scene.stage.host.open_view(&call.id).await.unwrap().input, None);
+    scene.stage.host.answer_approval(&call.id, ApprovalChoice::Refuse).unwrap();
+    scene.stage.ended(&scene.conversation).await;
+    let told = scene.told(&view);
+    assert_eq!(
+        told.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
+        ["tool-input-partial", "tool-cancelled"]
+    );
+    assert_eq!(scene.stage.host.open_view(&call.id).await.unwrap().input, None);
 }
 
 #[tokio::test]
@@ -153,7 +192,9 @@ async fn arguments_that_the_tool_does_not_take_end_for_its_view_too() {
     gate.open();
     let opened = scene.stage.ended(&scene.conversation).await;
     assert!(matches!(the_call(&opened).state, CallState::Failed { .. }));
-    assert_eq!(scene.told(&view).last().map(|it| it.0.as_str()), Some("tool-cancelled"));
+    let told = scene.told(&view);
+    assert_eq!(told.last().map(|it| it.0.as_str()), Some("tool-cancelled"));
+    assert!(told.iter().all(|it| it.0 != "tool-input"), "{told:?}");
     assert_eq!(scene.stage.on_the_wire("tools/call"), 0);
 }
 

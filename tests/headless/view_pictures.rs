@@ -207,9 +207,15 @@ async fn the_last_context_stands_with_its_pictures_and_is_the_same_after_a_resta
     assert_eq!(reply, result(json!({})));
     let old = shown(asked).1.unwrap().handle;
     assert_eq!(scene.doors().await, [("FIRST".to_owned(), 1)]);
-    // The yes holds for what replaces it.
+    // The yes holds for words that replace it. Another picture is seen before it goes.
+    let words_alone = context_of(&[text("SECOND")]);
+    assert_eq!(scene.stage.ask(&view, "ui/update-model-context", &words_alone).await, result(json!({})));
+    assert_eq!(scene.doors().await, [("SECOND".to_owned(), 0)]);
+    assert!(scene.stage.host.media(&old, 0).await.is_err(), "what was replaced is not to be had");
     let second = context_of(&[picture("image/png", PNG)]);
-    assert_eq!(scene.stage.ask(&view, "ui/update-model-context", &second).await, result(json!({})));
+    let (reply, asked) = scene.answered(&view, ("ui/update-model-context", &second), YES).await;
+    assert_eq!(reply, result(json!({})));
+    let handle = shown(asked).1.unwrap().handle;
     assert_eq!(scene.doors().await, [(String::new(), 1)]);
     let of_view = json!({"role": "user", "content": [words(SAYS), image("image/png", PNG)]});
     assert_eq!(scene.asked("And?").await, [of_view.clone(), typed("And?")]);
@@ -226,8 +232,10 @@ async fn the_last_context_stands_with_its_pictures_and_is_the_same_after_a_resta
     // What the user takes back goes no more, and its picture is gone.
     let items = scene.stage.opened(&scene.conversation).await.items;
     let door = items.into_iter().find(|it| matches!(it.body, ItemBody::Door(_))).unwrap();
+    assert!(scene.stage.host.media(&handle, 0).await.is_ok());
     scene.stage.host.take_back(&scene.conversation, &door.id).await.unwrap();
     assert_eq!(scene.asked("Gone?").await[0], typed("And?"));
+    assert!(scene.stage.host.media(&handle, 0).await.is_err());
     assert_eq!(scene.seen_by_model(PNG), 2);
 }
 

@@ -19,8 +19,12 @@ pub const QUIET_MS: [u64; 3] = [2_000, 60_000, 600_000];
 pub enum Kind {
     /// `ui/message`: words in the user's name.
     Message,
+    /// The same with pictures, which nobody can agree to unseen.
+    MessageWithPictures,
     /// `ui/update-model-context`: words that the View keeps before the model.
     Context,
+    /// The same with pictures.
+    ContextWithPictures,
     /// `ui/open-link`: an address to open outside.
     Link,
     /// `ui/download-file`: files for the user's disk.
@@ -162,8 +166,8 @@ impl Desk {
         }
     }
 
-    /// The user allows a View to speak without being asked again. No other thing can be allowed in advance: a link never stands for
-    /// another one.
+    /// The user allows a View to speak without being asked again. No other thing can be allowed in advance: a link or a picture never
+    /// stands for another one.
     pub fn allow_messages(&mut self, view_id: &str) {
         if let Some(seat) = self.seats.get_mut(view_id) {
             seat.allowed.insert(Kind::Message);
@@ -177,17 +181,21 @@ impl Desk {
         let Some(seat) = self.seats.get_mut(&view_id) else { return };
         if is_yes {
             seat.noes = 0;
-            // A View replaces what it keeps before the model as often as it likes, so it is asked about once.
-            if kind == Kind::Context {
-                seat.allowed.insert(kind);
+            // A View replaces the words that it keeps before the model as often as it likes, so they are asked about once.
+            if matches!(kind, Kind::Context | Kind::ContextWithPictures) {
+                seat.allowed.insert(Kind::Context);
             }
             let allowed = seat.allowed.clone();
             self.settle(&view_id, |it| (it.ticket == ticket || allowed.contains(&it.kind)).then_some(true));
         } else {
             seat.was_refused(now_ms);
             // What goes on without the user, or costs money, is not asked for again after a no.
-            if matches!(kind, Kind::Context | Kind::Sample) {
-                seat.refused.insert(kind);
+            match kind {
+                Kind::Context | Kind::ContextWithPictures => {
+                    seat.refused.extend([Kind::Context, Kind::ContextWithPictures]);
+                }
+                Kind::Sample => _ = seat.refused.insert(kind),
+                Kind::Message | Kind::MessageWithPictures | Kind::Link | Kind::Files => {}
             }
             self.settle(&view_id, |_| Some(false));
         }
@@ -318,6 +326,7 @@ mod tests {
         room.now += 60_000;
         assert_eq!(room.ask("b", Context), NO);
         room.asked("b", Message);
+        assert_eq!(room.ask("b", ContextWithPictures), NO);
         // A question to the model is refused for good too, but a yes is a yes to that one alone.
         let mut room = Room::new();
         let sample = room.asked("a", Sample);
@@ -328,8 +337,8 @@ mod tests {
     }
 
     #[test]
-    fn links_files_and_questions_to_the_model_never_stand_for_others() {
-        for kind in [Link, Files, Sample] {
+    fn links_files_pictures_and_questions_to_the_model_never_stand_for_others() {
+        for kind in [Link, Files, Sample, MessageWithPictures, ContextWithPictures] {
             let mut room = Room::new();
             let (first, second) = (room.asked("a", kind), room.asked("a", kind));
             room.desk.allow_messages("a");
@@ -338,6 +347,11 @@ mod tests {
             assert_eq!(room.desk.standing(second), Standing::Shown, "{kind:?}");
             room.asked("a", kind);
         }
+        // After a yes to pictures the words that replace them are not asked about.
+        let mut room = Room::new();
+        let first = room.asked("a", ContextWithPictures);
+        room.answer(first, true);
+        assert_eq!(room.ask("a", Context), YES);
     }
 
     #[test]

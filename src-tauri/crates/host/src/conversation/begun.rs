@@ -11,15 +11,16 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 use usher_engine::Origin;
-use usher_protocol::RawJson;
+use usher_protocol::{RawJson, model::Tool};
 
-use super::{CallOrder, CallRecord, CallState, Host, approval::Standing, live::Live, turn::Offer};
+use super::{
+    CallOrder, CallRecord, CallState, Host, approval::Standing, live::Live, turn::Offer,
+    views::LONGEST_BEGINNING,
+};
 use crate::model::{AdaptedSchema, Reply, StreamEvent, beginning};
 
 /// How long at least between two tellings.
 const PACE: Duration = Duration::from_millis(100);
-/// The longest beginning that is told, in bytes. Each telling is read again from its start, here and in the View.
-const LONGEST: usize = 262_144;
 
 /// The calls of one answer that have begun, by their place among its calls.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(super) struct BegunCalls(BTreeMap<usize, Begun>);
 struct Begun {
     call: CallRecord,
     schema: AdaptedSchema,
+    /// How much of the text was looked at, in bytes.
+    seen: usize,
     told: RawJson,
     told_at: Option<Instant>,
 }
@@ -51,7 +54,7 @@ impl Host {
         let StreamEvent::CallStarted { slot, id, name } = event else { return };
         let Some((it, schema)) = offer.of_server(name) else { return };
         let shows = self.view_uri(&it.tool, Origin::Model, it.selection.requested.as_deref()).is_some();
-        if !shows || !matches!(self.standing(&live.id, &it.server_id, &it.tool), Standing::Allowed(_)) {
+        if !shows || !self.is_allowed(&live.id, &it.server_id, &it.tool) {
             return;
         }
         let order = CallOrder {
@@ -68,22 +71,39 @@ impl Host {
         call.revision = Some(it.selection.revision);
         call.requested.clone_from(&it.selection.requested);
         self.record_view(live, &mut call, &it.tool);
+        if let Some(view) = &mut call.view {
+            view.waits_for_input = true;
+        }
         self.show_begun(live, &mut call).await;
         let (schema, told) = (schema.clone(), call.arguments.clone());
-        begun.0.insert(*slot, Begun { call, schema, told, told_at: None });
+        begun.0.insert(*slot, Begun { call, schema, seen: 0, told, told_at: None });
     }
 
     /// Tells the Views of calls that have begun what is there of their arguments.
     pub(super) fn tell_beginnings(&self, begun: &mut BegunCalls, reply: &Reply) {
         for (slot, it) in &mut begun.0 {
             let text = reply.arguments(*slot);
-            if text.len() > LONGEST || it.told_at.is_some_and(|at| at.elapsed() < PACE) {
+            let is_due = it.told_at.is_none_or(|at| at.elapsed() >= PACE);
+            if !is_due || text.len() == it.seen || text.len() > LONGEST_BEGINNING {
                 continue;
             }
+            it.seen = text.len();
             let value = beginning(text).map(|value| it.schema.unwrap_arguments(&value));
             let Some(value) = value.filter(|value| value.is_object() && *value != it.told) else { continue };
-            self.tell_partial_input(&it.call.id, &value);
-            (it.told, it.told_at) = (value, Some(Instant::now()));
+            // What was allowed when it began may be taken back, and its tool may have become another.
+            if self.is_still_allowed(&it.call) {
+                self.tell_partial_input(&it.call.id, &value);
+                (it.told, it.told_at) = (value, Some(Instant::now()));
+            }
         }
+    }
+
+    fn is_still_allowed(&self, call: &CallRecord) -> bool {
+        let tool = self.server(&call.server_id).and_then(|it| it.tool(&call.tool));
+        tool.is_some_and(|tool| self.is_allowed(&call.conversation_id, &call.server_id, &tool))
+    }
+
+    fn is_allowed(&self, conversation_id: &str, server_id: &str, tool: &Tool) -> bool {
+        matches!(self.standing(conversation_id, server_id, tool), Standing::Allowed(_))
     }
 }

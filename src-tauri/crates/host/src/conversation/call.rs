@@ -132,16 +132,10 @@ impl Host {
     }
 
     /// Makes a call that has begun while the model wrote its arguments, now that they are whole.
-    pub(super) async fn run_written(
-        &self,
-        live: &Arc<Live>,
-        order: CallOrder,
-        mut call: CallRecord,
-    ) -> CallEnd {
-        call.arguments = order.arguments.clone();
-        call.state = CallState::Running(None);
+    pub(super) async fn run_written(&self, live: &Arc<Live>, order: CallOrder, call: CallRecord) -> CallEnd {
+        let (arguments, state) = (order.arguments.clone(), CallState::Running(None));
+        let call = CallRecord { arguments, state, started_ms: self.now_ms(), ..call };
         self.keep_call(live, &call).await;
-        self.tell_input(&call);
         self.run_begun(live, order, call).await
     }
 
@@ -288,9 +282,13 @@ impl Host {
             check_arguments(&tool, &order.arguments)?;
         }
         self.approve(live, order, call, &tool).await?;
+        let waits = call.view.as_ref().is_some_and(|it| it.waits_for_input);
         self.record_view(live, call, &tool);
         // What is asked for is shown while the call runs, and so is its View.
         self.keep_call(live, call).await;
+        if waits {
+            self.tell_input(call);
+        }
         let sent = Instant::now();
         let raw = self.send_call(live, order, call, (&server, &connection), &selection).await?;
         lock(&self.0.payloads).make_room(raw.bytes());
@@ -475,9 +473,7 @@ impl Host {
 
     /// Keeps what a View needs before the call, so that it can come up while the call runs, or before.
     pub(super) fn record_view(&self, live: &Live, call: &mut CallRecord, tool: &Tool) {
-        if call.view.is_some() {
-            return;
-        }
+        call.view = None;
         let Some(resource_uri) = self.view_uri(tool, call.origin, call.requested.as_deref()) else { return };
         let handle = self.keep_payload(
             live,
@@ -492,6 +488,7 @@ impl Host {
             listed_handle: None,
             refused: None,
             tool_handle: Some(handle),
+            waits_for_input: false,
         });
     }
 

@@ -8,6 +8,7 @@ use usher_engine::{Consumer, ledger::LedgerEntry};
 use super::{
     Host, HostError, HostEvent, ItemBody,
     live::{Live, is_of_user},
+    lock,
 };
 
 impl Host {
@@ -48,6 +49,7 @@ impl Host {
         self.keep_writing(self.store().delete_item(item_id.to_owned()));
         // A View may replace what it keeps many times a second, and each time with new pictures.
         if let Some(handle) = pictures {
+            lock(&self.0.payloads).forget(&handle);
             self.keep_writing(self.store().delete_payload(handle));
         }
         let entry = LedgerEntry::DoorClosed { from: Consumer::Model, what, why: why.to_owned() };

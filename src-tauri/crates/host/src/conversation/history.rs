@@ -38,7 +38,7 @@ impl Host {
                 ItemBody::Door(door) if door.kind == DoorKind::ShownToModel => {
                     history.push(user(&item, door_of(door)));
                 }
-                ItemBody::Door(door) => history.extend(self.said_by_view(&item, door).await),
+                ItemBody::Door(door) => history.extend(self.said_by_view(live, &item, door).await),
                 ItemBody::Brought(brought) => history.extend(self.brought(&item.id, brought).await),
                 ItemBody::Note => {}
                 ItemBody::Call { call_id } => {
@@ -52,10 +52,17 @@ impl Host {
     }
 
     /// What a View says or keeps as context: its words, then its pictures.
-    async fn said_by_view(&self, item: &ItemRecord, door: &DoorRecord) -> Option<HistoryItem> {
+    async fn said_by_view(&self, live: &Live, item: &ItemRecord, door: &DoorRecord) -> Option<HistoryItem> {
         let mut blocks = vec![ContentBlock::text(item.text.as_str())];
         if let Some(handle) = &door.pictures {
-            blocks.extend(self.blocks(handle).await.unwrap_or_default());
+            match self.blocks(handle).await {
+                Ok(pictures) => blocks.extend(pictures),
+                // It was taken back since the entries were read: nothing of it goes.
+                Err(_) if live.with(|it| it.items.iter().all(|other| other.id != item.id)) => return None,
+                Err(error) => {
+                    tracing::warn!(%error, "pictures of a View cannot be read, and its words go without")
+                }
+            }
         }
         let message = BroughtMessage::new(item.id.as_str(), door_of(door), false, &blocks);
         message.map(HistoryItem::Brought)

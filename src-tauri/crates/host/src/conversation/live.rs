@@ -309,6 +309,10 @@ impl Host {
         }
         for row in unfinished.calls {
             if let Some(mut call) = call_of(row) {
+                // What the model was still writing is no call of its answer.
+                if call.state == CallState::Writing {
+                    call.model_call = None;
+                }
                 call.state = CallState::Interrupted;
                 call.ended_ms = Some(self.now_ms());
                 call.told = if call.model_call.is_some() { Told::State } else { Told::Nothing };
@@ -519,6 +523,7 @@ impl State {
         if let Some(before) = self.calls.get(&call.id) {
             if let (Some(view), Some(old)) = (&mut call.view, &before.view)
                 && view.resource_handle.is_none()
+                && view.resource_uri == old.resource_uri
             {
                 view.resource_handle.clone_from(&old.resource_handle);
                 view.listed_handle.clone_from(&old.listed_handle);

@@ -57,6 +57,12 @@ impl PayloadCache {
         }
     }
 
+    /// What is deleted is not to be had any more.
+    pub(super) fn forget(&mut self, handle: &str) {
+        self.values.remove(handle);
+        self.tables.remove(handle);
+    }
+
     fn put_table(&mut self, handle: &str, table: Arc<TableIndex>) {
         let bytes = table.bytes();
         self.tables.make_room(bytes);

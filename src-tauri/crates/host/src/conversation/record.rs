@@ -398,6 +398,9 @@ pub struct ViewRecord {
     pub refused: Option<String>,
     /// Opens the declaration of the tool, as it came.
     pub tool_handle: Option<String>,
+    /// It came up while the model wrote the call's arguments, and may not have them whole: they are not, or the call was never allowed.
+    #[serde(default)]
+    pub waits_for_input: bool,
 }
 
 /// What the model was told about a call.

@@ -465,17 +465,27 @@ impl Host {
     }
 
     /// Makes one call of the model; each has exactly one result in the end.
-    async fn make_call(&self, live: &Arc<Live>, offer: &Offer, written: Written, cancel: &CancellationToken) {
-        let Written { call, begun } = &written;
+    async fn make_call(
+        &self,
+        live: &Arc<Live>,
+        offer: &Offer,
+        Written { call, begun }: Written,
+        cancel: &CancellationToken,
+    ) {
+        let call = &call;
         let arguments = match Arguments::read(&call.arguments, call.complete) {
             Arguments::Object(arguments) => arguments,
             Arguments::Cut(_) => {
                 let what = "The model's call was cut off before it was complete.";
-                return self.decline(live, &written, Told::UnreadableArguments { cut: true }, what).await;
+                return self
+                    .decline(live, (call, begun), Told::UnreadableArguments { cut: true }, what)
+                    .await;
             }
             Arguments::Malformed(_) => {
                 let what = "The model wrote arguments that are not a JSON object.";
-                return self.decline(live, &written, Told::UnreadableArguments { cut: false }, what).await;
+                return self
+                    .decline(live, (call, begun), Told::UnreadableArguments { cut: false }, what)
+                    .await;
             }
         };
         if live.mode() == Mode::Code && call.wire_name == HostText::RunScriptName.text() {
@@ -483,7 +493,7 @@ impl Host {
         }
         let Some(offered) = offer.by_name.get(&call.wire_name) else {
             let what = format!("The model called {:?}, which was not offered to it.", call.wire_name);
-            return self.decline(live, &written, Told::UnknownTool, &what).await;
+            return self.decline(live, (call, begun), Told::UnknownTool, &what).await;
         };
         let arguments = offered.schema.unwrap_arguments(&arguments);
         let (server_id, tool) = match &offered.of {
@@ -499,16 +509,22 @@ impl Host {
             cancel: cancel.clone(),
             reports_to: None,
         };
-        match begun.clone() {
+        match begun {
             Some(begun) => self.run_written(live, order, begun).await,
             None => self.run_call(live, order).await,
         };
     }
 
     /// Keeps a call that is not made, with what the model is told instead.
-    async fn decline(&self, live: &Arc<Live>, Written { call, begun }: &Written, told: Told, what: &str) {
+    async fn decline(
+        &self,
+        live: &Arc<Live>,
+        (call, begun): (&ModelCall, Option<CallRecord>),
+        told: Told,
+        what: &str,
+    ) {
         let mut record = match begun {
-            Some(begun) => CallRecord { arguments: as_written(call), ..begun.clone() },
+            Some(begun) => CallRecord { arguments: as_written(call), ..begun },
             None => self.host_call(live, call, &call.wire_name).await,
         };
         record.state = CallState::Failed {

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use usher_protocol::{RawJson, jsonrpc::ErrorObject, model::Tool};
 
-use super::{CallRecord, CallState, Host, HostError, bench::Bench, live::Live, lock};
+use super::{CallRecord, Host, HostError, bench::Bench, live::Live, lock};
 use crate::app_view::{
     access::{self, Wish},
     csp::{self, Mode, RejectedSource, SANDBOX},
@@ -43,7 +43,7 @@ pub(super) use own_tools::{OwnTool, Unanswered, judge};
 pub use passage::Tunnel;
 pub use stopped::PageLoss;
 pub use told::Outcome;
-pub(super) use told::{MAX_ANSWER, in_pieces};
+pub(super) use told::{LONGEST_BEGINNING, MAX_ANSWER, in_pieces};
 
 /// How many Views may be open at once. Each is a page with scripts in the window's one web process.
 const MOST_OPEN: usize = 48;
@@ -143,7 +143,8 @@ pub struct Launch {
     pub prefers_border: bool,
     /// The tool's declaration, projected.
     pub tool: RawJson,
-    /// Parameters of `ui/notifications/tool-input`; `None` while the model writes them, and then they are told as they come.
+    /// Parameters of `ui/notifications/tool-input`; `None` while the model writes them, when they are told as they come, and where
+    /// the call never had them whole or was not allowed.
     pub input: Option<RawJson>,
     /// Parameters of `ui/notifications/tool-input-partial`, to be told before the input; on the bench, where no model writes.
     pub pieces: Vec<RawJson>,
@@ -353,7 +354,8 @@ fn launch(
         allow: csp::allow_attribute(view.permissions),
         prefers_border: document.meta.prefers_border.unwrap_or(true),
         tool,
-        input: (call.state != CallState::Writing).then(|| told::input(&call.arguments)),
+        input: (!call.view.as_ref().is_some_and(|it| it.waits_for_input))
+            .then(|| told::input(&call.arguments)),
         pieces: Vec::new(),
         outcome,
         capabilities: view.csp.capabilities(view.permissions),

@@ -48,7 +48,7 @@ impl Host {
         content: &[ContentBlock],
     ) -> Result<RawJson, ErrorObject> {
         let said = self.said(of, content, None)?;
-        if !self.may_say(of, Kind::Message, &said).await {
+        if !self.may_say(of, DoorKind::ViewMessage, &said).await {
             return Ok(json!({"isError": true}).into());
         }
         let answer = said.words.answer();
@@ -69,7 +69,7 @@ impl Host {
             _ => Some(self.said(of, content, structured)?),
         };
         if let Some(said) = &said
-            && !self.may_say(of, Kind::Context, said).await
+            && !self.may_say(of, DoorKind::ViewContext, said).await
         {
             return Err(ErrorObject::new(-32000, "the user did not allow it"));
         }
@@ -103,11 +103,18 @@ impl Host {
         Ok(Said { words, pictures })
     }
 
-    async fn may_say(&self, of: &Asking<'_>, kind: Kind, said: &Said) -> bool {
+    async fn may_say(&self, of: &Asking<'_>, door: DoorKind, said: &Said) -> bool {
         let words = &said.words;
+        let is_message = door == DoorKind::ViewMessage;
+        let kind = match (is_message, said.pictures.is_some()) {
+            (true, false) => Kind::Message,
+            (true, true) => Kind::MessageWithPictures,
+            (false, false) => Kind::Context,
+            (false, true) => Kind::ContextWithPictures,
+        };
         let asked = |view| Asked::ViewWords {
             view,
-            is_message: kind == Kind::Message,
+            is_message,
             text: words.text.clone(),
             pictures: said.shown(),
             left_out: words.left_out.clone(),

@@ -19,6 +19,9 @@ pub(in crate::conversation) const MAX_ANSWER: usize = 16 << 20;
 /// How much of a server's word on progress is passed on, in bytes.
 const LONGEST_MESSAGE: usize = 4_096;
 
+/// The longest beginning of an input that is told, in bytes. Each telling is read again from its start, here and in the View.
+pub(in crate::conversation) const LONGEST_BEGINNING: usize = 262_144;
+
 /// In how many pieces an input is told at most.
 const MOST_PIECES: u32 = 100;
 
@@ -51,7 +54,8 @@ pub(super) fn input(arguments: &RawJson) -> RawJson {
 
 /// Parameters of `ui/notifications/tool-input-partial`, so many of them, as if a model wrote the arguments.
 pub(in crate::conversation) fn in_pieces(arguments: &RawJson, count: u32) -> Vec<RawJson> {
-    steps(arguments.get(), count.min(MOST_PIECES)).iter().map(input).collect()
+    let count = if arguments.bytes() > LONGEST_BEGINNING { 0 } else { count.min(MOST_PIECES) };
+    steps(arguments.get(), count).iter().map(input).collect()
 }
 
 impl Host {
