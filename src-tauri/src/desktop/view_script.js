@@ -25,7 +25,7 @@
   const MOST_VALUES = 100;
   const DEEPEST = 3;
 
-  // What the View may replace later is kept from before it could.
+  // What counts and sends is kept from before the View could replace it. What it replaces of the rest spoils its own lines.
   const page = parent;
   const view = self;
   const { apply, getOwnPropertyDescriptor } = Reflect;
@@ -48,7 +48,7 @@
   const share = (atOnce, perSecond) => {
     let left = atOnce;
     let last = apply(now, time, []);
-    return () => {
+    const hasRoom = () => {
       const at = apply(now, time, []);
       left = Math.min(atOnce, left + ((at - last) / 1000) * perSecond);
       last = at;
@@ -56,10 +56,10 @@
       left -= 1;
       return true;
     };
+    return { hasRoom, saidMore: false };
   };
   const errors = share(ERRORS_AT_ONCE, ERRORS_PER_SECOND);
   const lines = share(LINES_AT_ONCE, LINES_PER_SECOND);
-  let saidMore = false;
   let telling = false;
 
   const send = (kind, text, file, line, column) => {
@@ -69,13 +69,13 @@
   };
 
   // `words` reads what belongs to the View and may run its code: whatever that does, the View goes on as if nobody had listened.
-  const tell = (kind, words, hasRoom) => {
+  const tell = (kind, words, share) => {
     if (telling) return;
     telling = true;
     try {
-      if (hasRoom()) send(kind, ...words());
-      else if (!saidMore) {
-        saidMore = true;
+      if (share.hasRoom()) send(kind, ...words());
+      else if (!share.saidMore) {
+        share.saidMore = true;
         send("more", "");
       }
     } catch {
@@ -98,14 +98,25 @@
     return [head, ...steps.slice(0, STACK_LINES).map((it) => `  ${it.trim().replaceAll(origin, "")}`)].join("\n");
   };
 
-  // A value as text, as JSON has it. Only so many values are looked at, and no getter is asked.
+  // A value as text, much as JSON has it. Only so many values are looked at, and what a getter would give is not asked for.
+  // The first names of an object, of which it may have millions.
+  const keysOf = (value) => {
+    const keys = [];
+    let looks = 0;
+    for (const key in value) {
+      if ((looks += 1) > MOST_VALUES + 1) break;
+      if (getOwnPropertyDescriptor(value, key) !== undefined) keys.push(key);
+    }
+    return keys;
+  };
+
   const ofValue = (value, depth, room) => {
     if (typeof value === "string") return depth === 0 ? value : stringify(value.slice(0, LONGEST_TEXT));
     if (typeof value === "function") return `function ${String(value.name).slice(0, 100)}`;
     if (typeof value !== "object" || value === null) return String(value);
     if (value instanceof Error) return ofError(value);
-    const isList = Array.isArray(value);
-    const keys = isList ? undefined : Object.keys(value);
+    const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+    const keys = isList ? undefined : keysOf(value);
     if (!isList && keys.length === 0 && Object.getPrototypeOf(value) !== Object.prototype) return String(value);
     if (depth === DEEPEST) return "…";
     const parts = [];

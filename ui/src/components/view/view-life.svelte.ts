@@ -307,7 +307,7 @@ export class ViewLife {
       },
       onleave: () => void this.stop(),
       onflood: () => void this.stop({ kind: "stopped", why: FLOOD }),
-      ...(doors.pace === undefined ? {} : { pace: doors.pace() }),
+      pace: doors.pace?.() ?? 0,
     });
     const unlisten = doors.listen(launch.view_id, (json) => session.message(json));
     const late = setTimeout(() => this.started("late"), LATE_MS);

@@ -136,6 +136,22 @@ describe("what the script tells of a View's console", () => {
     expect(view.said()).toEqual(["Symbol(s) 10 undefined null function draw Invalid Date [object Map] {} [] [null,1]", "[1,[1,[1,…]]]", "failed: RangeError: far"]);
   });
 
+  it("looks at the first values of a large one, whatever holds them", () => {
+    const view = bench();
+    view.console.log(new Uint8Array(10_000_000), new DataView(new ArrayBuffer(8)));
+    view.console.log(Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, at])));
+    const [bytes, keys] = view.said();
+    expect(bytes).toBe(`[${"0,".repeat(100)}…] [object DataView]`);
+    expect(keys?.endsWith('"k98":98,"k99":99,…}')).toBe(true);
+  });
+
+  it("says once of each that more was left out", () => {
+    const view = bench();
+    for (let count = 0; count < 500; count += 1) view.console.log(count);
+    for (let count = 0; count < 500; count += 1) view.fire("error", { message: "again" });
+    expect(view.heard.filter((it) => readPageSays(it)?.kind === "more")).toHaveLength(2);
+  });
+
   it("asks no getter, and survives whatever a value does when it is looked at", () => {
     const view = bench();
     const getter = vi.fn(() => "secret");

@@ -244,6 +244,20 @@ describe("the order of a View's first messages", () => {
       expect(view.methods().slice(view.methods().lastIndexOf("answer 1") + 1)).toEqual([INPUT]);
     });
 
+    it("tells the surroundings of now, whatever the View missed while it started", async () => {
+      const CHANGED = "ui/notifications/host-context-changed";
+      const dark = hostContext({ ...AROUND, theme: "dark", toolJson: LAUNCH.tool_json });
+      const light = hostContext({ ...AROUND, toolJson: LAUNCH.tool_json });
+      const view = await new ByHand({ input_json: null, result_json: null }).connect();
+      view.session.setContext(dark);
+      await view.initialize();
+      expect(view.got.at(-1)).toMatchObject({ method: CHANGED, params: { theme: "dark" } });
+      view.session.setContext(light);
+      view.session.message(whole);
+      await settle();
+      expect(view.got.filter((it) => it.method === CHANGED).map((it) => (it.params as { theme: string }).theme)).toEqual(["dark", "light"]);
+    });
+
     it("tells that none comes, whenever the View starts", async () => {
       const cut = JSON.stringify({ method: "ui/notifications/tool-cancelled", params: { reason: "The call failed." } });
       for (const early of [true, false]) {

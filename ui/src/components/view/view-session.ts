@@ -37,14 +37,13 @@ export interface SessionDoors extends OwnToolDoors, FrameDoors {
   /** The View asks to be closed. */
   onleave: () => void;
   /** The milliseconds before each piece of the input that the launch has; each is told before the whole. */
-  pace?: number;
+  pace: number;
 }
 
 const RESULT = "ui/notifications/tool-result";
 const CANCELLED = "ui/notifications/tool-cancelled";
 const INPUT = "ui/notifications/tool-input";
 const PARTIAL = "ui/notifications/tool-input-partial";
-const PACE_MS = 100;
 /** What Rust may say to a live View. Everything else is not sent on. */
 const SENDABLE: ReadonlySet<string> = new Set([
   PARTIAL,
@@ -149,8 +148,12 @@ export class ViewSession {
   setContext(context: McpUiHostContext): void {
     if (this.closed) return;
     // The bridge would say so at once, also to a View that is not ready to hear it.
-    if (this.initialized) this.bridge.setHostContext(context);
-    else this.context = context;
+    if (!this.initialized) {
+      this.context = context;
+      return;
+    }
+    this.context = null;
+    this.bridge.setHostContext(context);
   }
 
   /** Lets the View put its things away, waits a second at most, and ends the bridge. */
@@ -221,12 +224,13 @@ export class ViewSession {
     if (this.partial !== null) this.notify(PARTIAL, this.partial);
     if (this.outcome !== null) this.notify(this.outcome.method, this.outcome.params);
     this.waiting = [];
+    this.tellContext();
   }
 
   /** The input as it would come while a model writes it. A View that begins anew meanwhile hears it from its beginning. */
   private async tellPieces(input: Record<string, unknown>, round: number): Promise<void> {
     const isOver = (): boolean => this.closed || !this.initialized || this.rounds !== round;
-    const wait = (): Promise<void> => new Promise((done) => setTimeout(done, this.doors.pace ?? PACE_MS));
+    const wait = (): Promise<void> => new Promise((done) => setTimeout(done, this.doors.pace));
     for (const piece of this.launch.pieces_json) {
       await wait();
       if (isOver()) return;
@@ -245,6 +249,11 @@ export class ViewSession {
     // A View that starts over in the same frame has forgotten what it was told.
     if (again && outcome !== null && !waiting.includes(outcome)) this.notify(outcome.method, outcome.params);
     for (const { method, params } of waiting) this.notify(method, params);
+    this.tellContext();
+  }
+
+  /** Surroundings that changed before it could be told. */
+  private tellContext(): void {
     if (this.context !== null) this.bridge.setHostContext(this.context);
     this.context = null;
   }

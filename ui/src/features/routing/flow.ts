@@ -7,6 +7,7 @@ import type { AudienceChip } from "../../bindings/AudienceChip";
 import type { AudienceColor } from "../../bindings/AudienceColor";
 import type { ConsumerName } from "../../bindings/ConsumerName";
 import type { ToolCallView } from "../../bindings/ToolCallView";
+import { isOpen } from "../../components/call-state";
 import { consumerColor, consumerLabel, formatBytes } from "../../components/format";
 
 /** A ribbon between two nodes. */
@@ -210,7 +211,7 @@ function stop(flow: Flow, output: Output, withheld: { rule: string | null; why: 
 }
 
 function absent(flow: Flow, output: Output, x: number, y: number, state: ToolCallView["state"]["kind"]): void {
-  const waiting = state === "writing" || state === "running" || state === "awaiting_approval";
+  const waiting = isOpen(state);
   const text = waiting ? "asked for, not here yet" : "asked for, did not come";
   flow.labels.push({ id: `${output.id} absent`, x: x + 10, y: y + 4, text, tone: waiting ? "mute" : "bad" });
   flow.sentences.push(`${output.label} was ${text}`);
