@@ -247,8 +247,8 @@ async fn a_model_that_takes_no_pictures_gets_none_and_the_view_is_told() {
     assert!(!view.takes_pictures);
     let both = message(&[picture("image/png", PNG), text("Look")]);
     let (reply, asked) = scene.answered(&view.view_id, ("ui/message", &both), YES).await;
-    assert_eq!(shown(asked), ("Look".to_owned(), None, Some("1 picture".to_owned())));
-    assert_eq!(reply, result(json!({"_meta": {"leftOut": "1 picture"}})));
+    assert_eq!(shown(asked), ("Look".to_owned(), None, Some("1 picture (the model takes none)".to_owned())));
+    assert_eq!(reply, result(json!({"_meta": {"leftOut": "1 picture (the model takes none)"}})));
     let alone = message(&[picture("image/png", PNG)]);
     let ViewReply::Error(error) = scene.stage.ask(&view.view_id, "ui/message", &alone).await else {
         panic!()
@@ -351,7 +351,7 @@ async fn on_the_bench_pictures_pass_the_same_checks_and_go_nowhere() {
     assert_eq!(error.code, -32602);
     scene.takes_pictures(false).await;
     let named = says(&[text("a"), picture("image/png", PNG)]).await;
-    assert_eq!(named, result(json!({"_meta": {"leftOut": "1 picture"}})));
+    assert_eq!(named, result(json!({"_meta": {"leftOut": "1 picture (the model takes none)"}})));
     assert!(scene.stage.host.questions().is_empty());
     assert_eq!(scene.doors().await, []);
     assert_eq!(scene.asked("And?").await, [typed("And?")]);

@@ -333,6 +333,23 @@ async fn a_view_that_asks_can_be_stopped_where_it_asks() {
     assert_eq!((scene.doors().await, scene.opened(), scene.saved()), (Vec::new(), Vec::new(), Vec::new()));
 }
 
+#[tokio::test]
+async fn what_a_view_says_is_sent_by_the_user_also_without_a_word_of_their_own() {
+    let scene = Scene::open().await;
+    let view = scene.view().await;
+    let words = json!({"role": "user", "content": [{"type": "text", "text": "CANARY-SAID"}]});
+    scene.answered(&view, ("ui/message", &words), YES).await;
+    let before = scene.model.received().len();
+    assert_eq!(before, 2, "nothing is sent by the yes itself");
+    scene.stage.host.retry_turn(&scene.conversation).await.unwrap();
+    let opened = scene.stage.ended(&scene.conversation).await;
+    let sent = scene.model.received();
+    assert_eq!(sent.len(), 3);
+    let last = sent[2].json["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(last.contains("CANARY-SAID") && last.contains("The app that a tool shows"), "{last}");
+    assert!(opened.items.iter().any(|it| it.text == "I see."));
+}
+
 fn resource(uri: &str, body: Value) -> Value {
     let mut resource = body;
     resource["uri"] = json!(uri);

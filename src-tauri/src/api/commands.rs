@@ -82,7 +82,7 @@ commands! {
     send_message { conversation_id: String, text: String } -> ();
     /// Stops the turn; what came is kept.
     stop_turn { conversation_id: String } -> ();
-    /// Sends the same again after a failure.
+    /// Asks the model with what is there: again after a failure, or with what a View said.
     retry_turn { conversation_id: String } -> ();
     /// Answers a call that waits for approval.
     answer_approval { call_id: String, choice: ApprovalChoice } -> ();

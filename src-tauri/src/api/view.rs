@@ -254,6 +254,7 @@ pub(super) async fn item(host: &Host, item: ItemRecord, call: Option<CallRecord>
             text: door.label,
             chip: door.selector.as_ref().map(chip),
             bytes: door.bytes,
+            is_message: door.kind == DoorKind::ViewMessage,
             pictures: match door.pictures {
                 Some(handle) => Some(view::PicturesView { blocks: blocks_of(host, &handle).await, handle }),
                 None => None,

@@ -11,6 +11,10 @@ import type { UsageView } from "./UsageView";
  */
 export type ItemKind = { "kind": "user", text: string, } | { "kind": "assistant", text: string, state: AnswerState, model: string, usage: UsageView | null, } | { "kind": "tool_call", call: ToolCallView, } | { "kind": "door", text: string, chip: AudienceChip | null, bytes: number, 
 /**
+ * Whether a View says it in the user's name, so that an answer of the model may follow.
+ */
+is_message: boolean, 
+/**
  * What the View said, if it was one.
  */
 words: string | null, 

@@ -208,6 +208,7 @@ export function fakePlatform(options: FakeOptions = {}): Platform & { world: Wor
         text: "You showed the model the table of search_customers.",
         chip: { audience: "user", format: "structured", color: "user" },
         bytes: 6100,
+        is_message: false,
         words: null,
         pictures: null,
       });

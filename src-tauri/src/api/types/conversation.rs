@@ -114,6 +114,8 @@ pub enum ItemKind {
         chip: Option<AudienceChip>,
         #[ts(type = "number")]
         bytes: u64,
+        /// Whether a View says it in the user's name, so that an answer of the model may follow.
+        is_message: bool,
         /// What the View said, if it was one.
         words: Option<String>,
         /// The pictures that go after them.

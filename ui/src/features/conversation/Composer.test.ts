@@ -33,6 +33,17 @@ describe("the composer", () => {
     expect(screen.getByTestId<HTMLButtonElement>("composer-send").disabled).toBe(true);
   });
 
+  it("sends what a View says without a word of the user, once no model has read it", async () => {
+    const { rpc, store } = await stage("c2");
+    const button = screen.getByTestId<HTMLButtonElement>("composer-send");
+    const says = { kind: "door" as const, text: "a View's message", chip: null, bytes: 4, is_message: true, words: "Why?", pictures: null };
+    store.conversation = { ...store.conversation!, items: [...store.conversation!.items, { id: "d", seq: 999, at_ms: 0, kind: says }] };
+    await waitFor(() => expect(button.disabled).toBe(false));
+    await userEvent.click(button);
+    expect(rpc.mock.calls.filter(([cmd]) => cmd === "retry_turn")).toEqual([["retry_turn", { conversation_id: "c2" }]]);
+    expect(rpc.mock.calls.some(([cmd]) => cmd === "send_message")).toBe(false);
+  });
+
   it("keeps what was typed when it was not taken, and says so", async () => {
     const { rpc, store, field } = await stage("c2");
     rpc.mockImplementationOnce(() => Promise.reject({ what: "The disk is full.", safe: "Nothing was sent.", todo: "Make room." }));

@@ -148,7 +148,7 @@ describe("the transcript", () => {
 });
 
 describe("what a View said", () => {
-  const door = { kind: "door" as const, text: "a View's message, refresh, call 1", chip: null, bytes: 12, words: "Row\u202e 7", pictures: null };
+  const door = { kind: "door" as const, text: "a View's message, refresh, call 1", chip: null, bytes: 12, is_message: true, words: "Row\u202e 7", pictures: null };
   const slots = { ShownOutputs: ProbeSlot, ViewFrame: ProbeSlot, Blocks: BlocksProbe };
 
   it("can be read where it stands, with nothing hidden", async () => {

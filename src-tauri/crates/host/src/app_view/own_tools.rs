@@ -261,7 +261,7 @@ mod tests {
             json!({"content": [text("a"), picture, text("b")], "structuredContent": {"n": 1}, "isError": true,
             "_meta": {"secret": 1}, "outputs": [{"audience": "assistant", "format": "content", "content": [text("x")]}]}),
         );
-        let left_out = Some("1 picture".to_owned());
+        let left_out = Some("1 picture (the model takes none)".to_owned());
         let words = Words { text: "a\nb\n{\"n\":1}".to_owned(), left_out, ..Words::default() };
         assert_eq!(whole, Ok(OwnAnswer { words, is_error: true }));
         assert_eq!(answer(json!({})).unwrap().words, Words::default());

@@ -58,7 +58,7 @@ impl Words {
         takes_pictures: bool,
     ) -> Result<Self, ErrorObject> {
         let (mut texts, mut pictures) = (Vec::new(), Vec::new());
-        let mut rest = LeftOut::default();
+        let mut rest = LeftOut { takes_pictures, ..LeftOut::default() };
         for block in content {
             match &block.kind {
                 BlockKind::Text(text) => texts.push(text.clone()),
@@ -111,6 +111,7 @@ impl Words {
 /// How many of each kind do not cross.
 #[derive(Default)]
 struct LeftOut {
+    takes_pictures: bool,
     pictures: usize,
     sounds: usize,
     resources: usize,
@@ -128,7 +129,13 @@ impl LeftOut {
         let named: Vec<String> = counted
             .iter()
             .filter(|it| it.0 > 0)
-            .map(|(count, name)| format!("{count} {name}{}", if *count == 1 { "" } else { "s" }))
+            .map(|(count, name)| {
+                let why = match (*name, self.takes_pictures) {
+                    ("picture", false) => " (the model takes none)",
+                    _ => "",
+                };
+                format!("{count} {name}{}{why}", if *count == 1 { "" } else { "s" })
+            })
             .collect();
         match named.split_last()? {
             (last, []) => Some(last.clone()),
@@ -212,7 +219,10 @@ mod tests {
     fn pictures_cross_where_the_model_takes_them_and_are_named_where_it_does_not() {
         let png = || picture("image/png", PNG);
         assert_eq!(read(json!([png(), text("a"), png()]), None, true), said("a", 2, ""));
-        assert_eq!(read(json!([png(), text("a"), png()]), None, false), said("a", 0, "2 pictures"));
+        assert_eq!(
+            read(json!([png(), text("a"), png()]), None, false),
+            said("a", 0, "2 pictures (the model takes none)")
+        );
         assert_eq!(read(json!([png()]), None, true), said("", 1, ""));
         let none = || Err("only text reaches the model, and there is none".to_owned());
         assert_eq!(read(json!([png()]), None, false), none());

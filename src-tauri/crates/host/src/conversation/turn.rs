@@ -151,7 +151,7 @@ impl Host {
         Ok(())
     }
 
-    /// Sends the same again after a failure.
+    /// Asks the model with what is there: again after a failure, or with what a View said and the user adds nothing to.
     ///
     /// # Errors
     /// A turn runs already.
