@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import type { BenchForm } from "../../bindings/BenchForm";
 import type { BenchNews } from "../../bindings/BenchNews";
+import type { BenchTool } from "../../bindings/BenchTool";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { TELLS_CONSOLE } from "../../components/view/page-says";
 import { fakePlatform } from "../../platform/fake";
@@ -36,6 +37,11 @@ const LAUNCH: ViewLaunch = {
   can_sample: false,
   takes_pictures: false,
 };
+
+function toolNamed(name: string): BenchTool {
+  const variant = { title: "io.modelcontextprotocol/ui, structured", schema_json: "{}", why_not: null, whole: false };
+  return { name, title: null, resource_uri: `ui://demo/${name}`, input_schema_json: "{}", example_json: "{}", variants: [variant] };
+}
 
 /** A bench whose Views open, and what was asked of the host. */
 async function stage(change: Partial<Record<string, (payload: never) => unknown>> = {}, before: (store: Store) => unknown = () => undefined, shows = "bench-input") {
@@ -203,6 +209,7 @@ describe("the View tab", () => {
     await userEvent.type(screen.getByTestId("bench-place"), "dark one");
     await userEvent.click(screen.getByTestId("bench-save"));
     await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("dark one.json"));
+    expect(screen.getByTestId("bench-save").parentElement?.nextElementSibling).toBe(screen.getByTestId("bench-fixture-said"));
     await write("{}");
     await userEvent.selectOptions(screen.getByTestId("bench-theme"), "");
     await userEvent.click(screen.getByTestId("bench-open"));
@@ -214,14 +221,51 @@ describe("the View tab", () => {
     await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("nowhere cannot be read"));
   });
 
+  it("keeps what was written when another tool is chosen, and shows nothing that was heard of the old one", async () => {
+    const source = { postMessage: () => undefined } as unknown as Window;
+    const same = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    const { of } = await stage({ bench_tools: () => [toolNamed("first"), toolNamed("second")] });
+    const place = (): HTMLInputElement => screen.getByTestId("bench-place");
+    const choice = screen.getByTestId<HTMLSelectElement>("bench-tool");
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write('{"accounts": [1.10]}');
+    await userEvent.type(place(), "first");
+    await userEvent.click(screen.getByTestId("bench-save"));
+    await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("first.json"));
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    for (const data of [{ usher: "blocked", directive: "connect-src", uri: "https://api.example/x" }, { usher: "says", kind: "error", text: "old", file: "", line: 0, column: 0 }]) {
+      window.dispatchEvent(Object.assign(new Event("message"), { data, origin: ORIGIN, source }));
+    }
+    await screen.findByTestId("bench-blocked");
+    await screen.findByTestId("bench-errors");
+    await userEvent.selectOptions(choice, "second");
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("Start shows the View of second."));
+    expect([screen.queryByTestId("bench-blocked"), screen.queryByTestId("bench-errors"), screen.getByTestId("bench-log").textContent?.trim()]).toEqual([null, null, "No message yet."]);
+    expect([of("close_view"), screen.queryByTestId("bench-output"), place().value, screen.getByTestId("bench-fixture-said").textContent]).toEqual([[{ view_id: "v1" }], null, "", ""]);
+    await userEvent.selectOptions(choice, "first");
+    expect([output().value, place().value]).toEqual(['{"accounts": [1.10]}', "first"]);
+    // What had stopped by itself says so no longer either.
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await userEvent.click(screen.getByTestId("bench-stop"));
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("The View was stopped."));
+    await userEvent.selectOptions(choice, "second");
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("Start shows the View of second."));
+    same.mockRestore();
+  });
+
   it("starts the server again for the files that are chosen for it, by keyboard, and says what is wrong with one", async () => {
     const wrong = { code: "internal", what: "/work/dist is no file and no folder.", safe: "", todo: "Correct it." };
     const watch = ({ paths }: { paths: string[] }): unknown => (paths.some((it) => !it.startsWith("/")) ? Promise.reject(wrong) : null);
     const { of, bench } = await stage({ watch_for_bench: watch as never });
-    const said = (): string | null => screen.getByTestId("bench-fixture-said").textContent;
+    const said = (): string | null => screen.getByTestId("bench-watch-said").textContent;
     const field = screen.getByTestId<HTMLInputElement>("bench-watch");
     await userEvent.type(field, "dist{Enter}");
     await waitFor(() => expect(said()).toContain("/work/dist is no file"));
+    // It stands at the field that it is about.
+    expect(field.closest("form")?.nextElementSibling).toBe(screen.getByTestId("bench-watch-said"));
     expect([field.value, screen.queryAllByTestId("bench-watched")]).toEqual(["dist", []]);
     await userEvent.clear(field);
     await userEvent.type(field, "/home/you/dist{Enter}");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BenchContext } from "../../bindings/BenchContext";
+import type { BenchTool } from "../../bindings/BenchTool";
 import { BridgeLog } from "../../components/view/bridge-log";
 import { Bench, incomplete, judgeable } from "./bench.svelte";
 import { filtered, lines, shownValue } from "./log";
@@ -81,7 +82,7 @@ describe("the bench", () => {
       faults: [{ method: "*", delay_ms: 5, fail: null }, { method: "ping", delay_ms: 0, fail: { code: -1, message: "no" } }],
       relaxed: true,
       context: { ...NOTHING, theme: "dark" },
-    });
+    }, "");
     const form = bench.form("Sample");
     expect(form.input_json.replace(/\s/g, "")).toBe('{"n":12345678901234567890}');
     expect(form).toMatchObject({
@@ -92,6 +93,34 @@ describe("the bench", () => {
       relaxed: true,
       context: { theme: "dark" },
     });
+  });
+
+  it("keeps what is written for each tool of each server, with its place, and writes none of it over another one's", () => {
+    const tool = (name: string): BenchTool => ({ name, title: null, resource_uri: "ui://x", input_schema_json: "{}", example_json: `{"of":"${name}"}`, variants: [] });
+    const bench = new Bench();
+    bench.choose("s", tool("a"));
+    bench.ending = "error";
+    Object.assign(bench, { input: "[1]", output: "[2]", fromFixture: true, place: "a.json", kept: "a.json" });
+    bench.answers.push({ tool: "r", json: "{}" });
+    bench.surround({ theme: "dark" });
+    const written = bench.form("S");
+    bench.choose("s", tool("b"));
+    expect(bench.form("S")).toMatchObject({ tool: "b", outcome: { kind: "waiting" }, from_fixture: false, answers: [], context: { theme: "dark" } });
+    expect([bench.input.replace(/\s/g, ""), bench.output, bench.place]).toEqual(['{"of":"b"}', "", ""]);
+    bench.surround({ theme: "light" });
+    bench.turnTo("t");
+    bench.choose("t", tool("a"));
+    expect([bench.input.replace(/\s/g, ""), bench.place]).toEqual(['{"of":"a"}', ""]);
+    bench.choose("s", tool("a"));
+    expect([bench.form("S"), bench.place]).toEqual([written, "a.json"]);
+    // The place that was typed to open another tool's fixture is not this one's.
+    bench.place = "b.json";
+    bench.take("s", { ...written, tool: "b", outcome: { kind: "waiting" } }, "b.json");
+    expect([bench.output, bench.place]).toEqual(["", "b.json"]);
+    bench.choose("s", tool("a"));
+    expect([bench.form("S"), bench.place]).toEqual([written, "a.json"]);
+    bench.choose("s", tool("b"));
+    expect([bench.input.replace(/\s/g, ""), bench.place]).toEqual(["[1]", "b.json"]);
   });
 
   it("says what of it cannot be sent yet, and judges the rest all the same", () => {
