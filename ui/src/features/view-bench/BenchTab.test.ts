@@ -256,6 +256,61 @@ describe("the View tab", () => {
     same.mockRestore();
   });
 
+  it("answers any tool that a View may call from the fixture, each once", async () => {
+    const { store, bench } = await stage();
+    const may = store.state!.servers.find((it) => it.id === bench.serverId)!.tools.filter((it) => it.visible_to_view).map((it) => it.name);
+    await userEvent.click(screen.getByTestId("bench-part-host").querySelector("summary")!);
+    await userEvent.click(screen.getByTestId("bench-from-fixture"));
+    const choice = (): HTMLSelectElement => screen.getByTestId("bench-answer-tool");
+    expect([[...choice().options].map((it) => it.value), choice().value]).toEqual([may, may[0]]);
+    await userEvent.selectOptions(choice(), may[2]!);
+    await userEvent.click(screen.getByTestId("bench-answer-more"));
+    expect(bench.answers).toEqual([{ tool: may[2], json: "{}" }]);
+    expect([choice().value, [...choice().options].map((it) => it.value)]).toEqual([may[0], may.filter((it) => it !== may[2])]);
+    for (let left = may.length - 1; left > 0; left -= 1) await userEvent.click(screen.getByTestId("bench-answer-more"));
+    expect(screen.getByText("Every tool has an answer.")).toBeTruthy();
+    expect(new Set(bench.answers.map((it) => it.tool))).toEqual(new Set(may));
+  });
+
+  it("judges no output where none is written", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    const verdict = screen.getByTestId("bench-output-verdict");
+    await write('{"rows": []}');
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("violates"));
+    const times = of("judge_bench").length;
+    for (const [at, key] of [[1, ""], [2, "{{"]] as const) {
+      if (key === "") await userEvent.clear(output());
+      else await userEvent.type(output(), key);
+      await waitFor(() => expect(of("judge_bench")).toHaveLength(times + at));
+      await waitFor(() => expect([verdict.dataset["verdict"], verdict.textContent?.trim()]).toEqual(["none", ""]));
+    }
+    await write('{"accounts": []}');
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("fits"));
+  });
+
+  it("says why a tool of a fixture cannot be shown, and keeps the field that leads back", async () => {
+    let name = "nowhere";
+    const { bench, of } = await stage({ open_bench_fixture: () => ({ ...bench.form(""), tool: name }), bench_tools: () => [toolNamed("first"), toolNamed("second")] });
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await userEvent.type(screen.getByTestId("bench-place"), "one");
+    await userEvent.click(screen.getByTestId("bench-open"));
+    const tab = screen.getByTestId("bench-tab");
+    await waitFor(() => expect(tab.textContent).toContain("lists no tool nowhere now"));
+    expect(tab.textContent).toContain("It has Views for: first, second.");
+    // What runs unseen is nobody's.
+    await waitFor(() => expect(of("close_view")).toEqual([{ view_id: "v1" }]));
+    expect([screen.queryByTestId("bench-stage"), screen.getByTestId("bench-fixture-said").textContent]).toEqual([null, "Opened."]);
+    name = "delete_account";
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await waitFor(() => expect(tab.textContent).toContain("delete_account of Sample has no View"));
+    name = "second";
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await screen.findByTestId("view-frame");
+    expect(screen.getByTestId<HTMLSelectElement>("bench-tool").value).toBe("second");
+  });
+
   it("starts the server again for the files that are chosen for it, by keyboard, and says what is wrong with one", async () => {
     const wrong = { code: "internal", what: "/work/dist is no file and no folder.", safe: "", todo: "Correct it." };
     const watch = ({ paths }: { paths: string[] }): unknown => (paths.some((it) => !it.startsWith("/")) ? Promise.reject(wrong) : null);

@@ -146,7 +146,7 @@ export class Bench {
     this.context = { ...this.context, ...change };
   }
 
-  private outcome(): BenchOutcome {
+  outcome(): BenchOutcome {
     switch (this.ending) {
       case "waiting":
         return { kind: "waiting" };
@@ -191,7 +191,7 @@ export function isJson(text: string): boolean {
 export function incomplete(bench: Bench): string | null {
   if (bench.tool === "") return "No tool is chosen.";
   const written: [string, string][] = [["The input", bench.input]];
-  if (hasOutput(bench)) written.push(["The output", bench.output]);
+  if (hasOutput(bench.outcome())) written.push(["The output", bench.output]);
   for (const it of bench.answers) written.push([`The answer to ${it.tool === "" ? "a tool" : it.tool}`, it.json]);
   const wrong = written.find(([, text]) => !isJson(text));
   if (wrong === undefined) return null;
@@ -199,14 +199,14 @@ export function incomplete(bench: Bench): string | null {
 }
 
 /** Whether the call ends with an output. One that fails may have none. */
-function hasOutput(bench: Bench): boolean {
-  return bench.ending === "result" || (bench.ending === "error" && bench.output.trim() !== "");
+export function hasOutput(outcome: BenchOutcome): boolean {
+  return outcome.kind === "result" || (outcome.kind === "error" && outcome.json.trim() !== "");
 }
 
 /** What can be judged of a bench that is written on: what is no JSON yet is left out, and costs the rest no verdict. */
 export function judgeable(bench: Bench, form: BenchForm): BenchForm | null {
   if (bench.tool === "" || !isJson(bench.input)) return null;
-  const outcome: BenchOutcome = hasOutput(bench) && !isJson(bench.output) ? { kind: "waiting" } : form.outcome;
+  const outcome: BenchOutcome = hasOutput(form.outcome) && !isJson(bench.output) ? { kind: "waiting" } : form.outcome;
   return { ...form, outcome, answers: form.answers.filter((it) => isJson(it.json)) };
 }
 

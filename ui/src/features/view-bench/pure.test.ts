@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BenchContext } from "../../bindings/BenchContext";
 import type { BenchTool } from "../../bindings/BenchTool";
 import { BridgeLog } from "../../components/view/bridge-log";
+import { calledLast } from "./answers";
 import { Bench, incomplete, judgeable } from "./bench.svelte";
 import { filtered, lines, shownValue } from "./log";
 import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
@@ -66,6 +67,23 @@ describe("the log", () => {
     expect(filtered(log.list(), "page", "")).toEqual([said]);
     // It looks like JSON, and is a text.
     expect([shownValue(said), JSON.parse(lines([said])) as unknown]).toEqual(['{"a": 1}', { atMs: 0, direction: "page", method: "console.error", bytes: 0, note: '{"a": 1}', message: '{"a": 1}' }]);
+  });
+});
+
+describe("the answers of a fixture", () => {
+  it("are written for the tool that the View called last", () => {
+    const log = new BridgeLog(() => 0, () => undefined, true);
+    const call = (name: unknown, text = ""): void => log.add("in", "tools/call", 1, "", { method: "tools/call", params: { name, arguments: { text } } });
+    expect(calledLast(log.list())).toBeNull();
+    call("first");
+    call("second");
+    log.add("out", "answer 2 to tools/call", 1, 'the fixture has no answer for "second"', { id: 2 });
+    log.add("in", "ui/message", 1, "", { params: { name: "third" } });
+    expect(calledLast(log.list())).toBe("second");
+    call(7);
+    expect(calledLast(log.list())).toBeNull();
+    call("cut", "x".repeat(100_000));
+    expect(calledLast(log.list())).toBeNull();
   });
 });
 
