@@ -221,7 +221,7 @@ async fn a_server_starts_again_when_a_file_changes_that_was_chosen_in_the_window
     fill(&stage, "bench-watch", "view.js").await?;
     let enter = "\u{e007}";
     stage.window.element("[data-testid=bench-watch]").await?.send_keys(enter).await?;
-    stage.window.text_in("[data-testid=bench-fixture-said]", "is no file and no folder").await?;
+    stage.window.text_in("[data-testid=bench-watch-said]", "is no file and no folder").await?;
     fill(&stage, "bench-watch", &file.display().to_string()).await?;
     stage.window.element("[data-testid=bench-watch]").await?.send_keys(enter).await?;
     stage.window.text_in("[data-testid=bench-watched]", "view.js").await?;

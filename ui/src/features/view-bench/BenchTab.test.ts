@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import type { BenchForm } from "../../bindings/BenchForm";
 import type { BenchNews } from "../../bindings/BenchNews";
+import type { BenchTool } from "../../bindings/BenchTool";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { TELLS_CONSOLE } from "../../components/view/page-says";
 import { fakePlatform } from "../../platform/fake";
@@ -36,6 +37,11 @@ const LAUNCH: ViewLaunch = {
   can_sample: false,
   takes_pictures: false,
 };
+
+function toolNamed(name: string): BenchTool {
+  const variant = { title: "io.modelcontextprotocol/ui, structured", schema_json: "{}", why_not: null, whole: false };
+  return { name, title: null, resource_uri: `ui://demo/${name}`, input_schema_json: "{}", example_json: "{}", variants: [variant] };
+}
 
 /** A bench whose Views open, and what was asked of the host. */
 async function stage(change: Partial<Record<string, (payload: never) => unknown>> = {}, before: (store: Store) => unknown = () => undefined, shows = "bench-input") {
@@ -203,6 +209,7 @@ describe("the View tab", () => {
     await userEvent.type(screen.getByTestId("bench-place"), "dark one");
     await userEvent.click(screen.getByTestId("bench-save"));
     await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("dark one.json"));
+    expect(screen.getByTestId("bench-save").parentElement?.nextElementSibling).toBe(screen.getByTestId("bench-fixture-said"));
     await write("{}");
     await userEvent.selectOptions(screen.getByTestId("bench-theme"), "");
     await userEvent.click(screen.getByTestId("bench-open"));
@@ -214,14 +221,106 @@ describe("the View tab", () => {
     await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("nowhere cannot be read"));
   });
 
+  it("keeps what was written when another tool is chosen, and shows nothing that was heard of the old one", async () => {
+    const source = { postMessage: () => undefined } as unknown as Window;
+    const same = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    const { of } = await stage({ bench_tools: () => [toolNamed("first"), toolNamed("second")] });
+    const place = (): HTMLInputElement => screen.getByTestId("bench-place");
+    const choice = screen.getByTestId<HTMLSelectElement>("bench-tool");
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    await write('{"accounts": [1.10]}');
+    await userEvent.type(place(), "first");
+    await userEvent.click(screen.getByTestId("bench-save"));
+    await waitFor(() => expect(screen.getByTestId("bench-fixture-said").textContent).toContain("first.json"));
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    for (const data of [{ usher: "blocked", directive: "connect-src", uri: "https://api.example/x" }, { usher: "says", kind: "error", text: "old", file: "", line: 0, column: 0 }]) {
+      window.dispatchEvent(Object.assign(new Event("message"), { data, origin: ORIGIN, source }));
+    }
+    await screen.findByTestId("bench-blocked");
+    await screen.findByTestId("bench-errors");
+    await userEvent.selectOptions(choice, "second");
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("Start shows the View of second."));
+    expect([screen.queryByTestId("bench-blocked"), screen.queryByTestId("bench-errors"), screen.getByTestId("bench-log").textContent?.trim()]).toEqual([null, null, "No message yet."]);
+    expect([of("close_view"), screen.queryByTestId("bench-output"), place().value, screen.getByTestId("bench-fixture-said").textContent]).toEqual([[{ view_id: "v1" }], null, "", ""]);
+    await userEvent.selectOptions(choice, "first");
+    expect([output().value, place().value]).toEqual(['{"accounts": [1.10]}', "first"]);
+    // What had stopped by itself says so no longer either.
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await userEvent.click(screen.getByTestId("bench-stop"));
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("The View was stopped."));
+    await userEvent.selectOptions(choice, "second");
+    await waitFor(() => expect(screen.getByTestId("bench-stage").textContent).toContain("Start shows the View of second."));
+    same.mockRestore();
+  });
+
+  it("answers any tool that a View may call from the fixture, each once", async () => {
+    const { store, bench } = await stage();
+    const may = store.state!.servers.find((it) => it.id === bench.serverId)!.tools.filter((it) => it.visible_to_view).map((it) => it.name);
+    await userEvent.click(screen.getByTestId("bench-part-host").querySelector("summary")!);
+    await userEvent.click(screen.getByTestId("bench-from-fixture"));
+    const choice = (): HTMLSelectElement => screen.getByTestId("bench-answer-tool");
+    expect([[...choice().options].map((it) => it.value), choice().value]).toEqual([may, may[0]]);
+    await userEvent.selectOptions(choice(), may[2]!);
+    await userEvent.click(screen.getByTestId("bench-answer-more"));
+    expect(bench.answers).toEqual([{ tool: may[2], json: "{}" }]);
+    expect([choice().value, [...choice().options].map((it) => it.value)]).toEqual([may[0], may.filter((it) => it !== may[2])]);
+    for (let left = may.length - 1; left > 0; left -= 1) await userEvent.click(screen.getByTestId("bench-answer-more"));
+    expect(screen.getByText("Every tool has an answer.")).toBeTruthy();
+    expect(new Set(bench.answers.map((it) => it.tool))).toEqual(new Set(may));
+  });
+
+  it("judges no output where none is written", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-result"));
+    const verdict = screen.getByTestId("bench-output-verdict");
+    await write('{"rows": []}');
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("violates"));
+    const times = of("judge_bench").length;
+    for (const [at, key] of [[1, ""], [2, "{{"]] as const) {
+      if (key === "") await userEvent.clear(output());
+      else await userEvent.type(output(), key);
+      await waitFor(() => expect(of("judge_bench")).toHaveLength(times + at));
+      await waitFor(() => expect([verdict.dataset["verdict"], verdict.textContent?.trim()]).toEqual(["none", ""]));
+    }
+    await write('{"accounts": []}');
+    await waitFor(() => expect(verdict.dataset["verdict"]).toBe("fits"));
+  });
+
+  it("says why a tool of a fixture cannot be shown, and keeps the field that leads back", async () => {
+    let name = "nowhere";
+    const { bench, of } = await stage({ open_bench_fixture: () => ({ ...bench.form(""), tool: name }), bench_tools: () => [toolNamed("first"), toolNamed("second")] });
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    await userEvent.type(screen.getByTestId("bench-place"), "one");
+    await userEvent.click(screen.getByTestId("bench-open"));
+    const tab = screen.getByTestId("bench-tab");
+    await waitFor(() => expect(tab.textContent).toContain("lists no tool nowhere now"));
+    expect(tab.textContent).toContain("It has Views for: first, second.");
+    // What runs unseen is nobody's.
+    await waitFor(() => expect(of("close_view")).toEqual([{ view_id: "v1" }]));
+    expect([screen.queryByTestId("bench-stage"), screen.getByTestId("bench-fixture-said").textContent]).toEqual([null, "Opened."]);
+    name = "delete_account";
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await waitFor(() => expect(tab.textContent).toContain("delete_account of Sample has no View"));
+    name = "second";
+    await userEvent.click(screen.getByTestId("bench-open"));
+    await screen.findByTestId("view-frame");
+    expect(screen.getByTestId<HTMLSelectElement>("bench-tool").value).toBe("second");
+  });
+
   it("starts the server again for the files that are chosen for it, by keyboard, and says what is wrong with one", async () => {
     const wrong = { code: "internal", what: "/work/dist is no file and no folder.", safe: "", todo: "Correct it." };
     const watch = ({ paths }: { paths: string[] }): unknown => (paths.some((it) => !it.startsWith("/")) ? Promise.reject(wrong) : null);
     const { of, bench } = await stage({ watch_for_bench: watch as never });
-    const said = (): string | null => screen.getByTestId("bench-fixture-said").textContent;
+    const said = (): string | null => screen.getByTestId("bench-watch-said").textContent;
     const field = screen.getByTestId<HTMLInputElement>("bench-watch");
     await userEvent.type(field, "dist{Enter}");
     await waitFor(() => expect(said()).toContain("/work/dist is no file"));
+    // It stands at the field that it is about.
+    expect(field.closest("form")?.nextElementSibling).toBe(screen.getByTestId("bench-watch-said"));
     expect([field.value, screen.queryAllByTestId("bench-watched")]).toEqual(["dist", []]);
     await userEvent.clear(field);
     await userEvent.type(field, "/home/you/dist{Enter}");

@@ -27,7 +27,13 @@ export const METHODS = [
   "*", "tools/call", "tools/list", "resources/read", "resources/list", "resources/templates/list", "prompts/list", "ui/open-link", "ui/message", "ui/update-model-context",
 ] as const;
 
+/** What a call is cancelled with when nothing else is written. */
+const CANCELLED = "The user cancelled the call.";
 const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
+
+/** What is written for one tool: what its fixture holds, and where that is kept. */
+const DRAFTED = ["input", "ending", "output", "reason", "fromFixture", "answers", "faults", "relaxed", "context", "touched", "place", "kept"] as const;
+type Draft = Pick<Bench, (typeof DRAFTED)[number]>;
 
 export class Bench {
   serverId = $state("");
@@ -36,7 +42,7 @@ export class Bench {
   ending = $state<EndingKind>("waiting");
   /** What a result or an error carries. */
   output = $state("");
-  reason = $state("The user cancelled the call.");
+  reason = $state(CANCELLED);
   fromFixture = $state(false);
   answers = $state<BenchAnswer[]>([]);
   faults = $state<FaultDraft[]>([]);
@@ -46,8 +52,10 @@ export class Bench {
   pieces = $state(0);
   /** Milliseconds between two pieces. */
   pace = $state(300);
-  /** The name or the path under which it is kept. */
+  /** The name or the path that stands in the field. */
   place = $state("");
+  /** The one under which it was last saved or opened; empty before. */
+  kept = "";
   /** Whether the View is started again when its document changes. */
   follows = $state(true);
   /** For each server, the files whose changes start it again. */
@@ -57,25 +65,49 @@ export class Bench {
   /** Whether the View should run. */
   runs = $state(false);
 
-  /** Takes a tool that was chosen, with what its declaration offers. */
-  choose(serverId: string, tool: BenchTool): void {
+  /** What was written for the tools that are not chosen now. */
+  private readonly drafts = new Map<string, Draft>();
+
+  /** Goes to another server, none of whose tools is chosen yet. */
+  turnTo(serverId: string): void {
+    this.putAside();
     this.serverId = serverId;
-    this.tool = tool.name;
-    this.input = tool.example_json === null ? "{}" : prettyJson(tool.example_json);
-    this.ending = "waiting";
-    this.output = "";
-    this.touched = false;
+    this.tool = "";
   }
 
-  /** Takes what was kept. An empty input is left to the tool's declaration. */
-  take(serverId: string, form: BenchForm): void {
+  /** Takes a tool that was chosen, with what was written for it before, or else with what its declaration offers. */
+  choose(serverId: string, tool: BenchTool): void {
+    this.putAside();
+    this.serverId = serverId;
+    this.tool = tool.name;
+    const draft = this.drafts.get(keyOf(serverId, tool.name));
+    if (draft !== undefined) {
+      Object.assign(this, draft);
+      return;
+    }
+    this.input = offered(tool);
+    this.ending = "waiting";
+    this.output = "";
+    this.reason = CANCELLED;
+    this.fromFixture = false;
+    this.answers = [];
+    this.faults = [];
+    this.touched = false;
+    this.place = this.kept = "";
+    // The surroundings and the policy that stand are as good for it.
+  }
+
+  /** Takes what was kept in a place. An empty input is left to the tool's declaration. */
+  take(serverId: string, form: BenchForm, place: string): void {
+    this.putAside();
     this.serverId = serverId;
     this.tool = form.tool;
+    this.place = this.kept = place;
     this.touched = form.input_json !== "";
     this.input = this.touched ? prettyJson(form.input_json) : "";
     this.ending = form.outcome.kind;
-    if (form.outcome.kind === "result" || form.outcome.kind === "error") this.output = prettyJson(form.outcome.json);
-    if (form.outcome.kind === "cancelled") this.reason = form.outcome.reason;
+    this.output = form.outcome.kind === "result" || form.outcome.kind === "error" ? prettyJson(form.outcome.json) : "";
+    this.reason = form.outcome.kind === "cancelled" ? form.outcome.reason : CANCELLED;
     this.fromFixture = form.from_fixture;
     this.answers = form.answers.map((it) => ({ tool: it.tool, json: prettyJson(it.json) }));
     this.faults = form.faults.map((it) => ({
@@ -87,6 +119,13 @@ export class Bench {
     }));
     this.relaxed = form.relaxed;
     this.context = form.context;
+  }
+
+  /** A place that stands in the field and was never used may be another tool's, so that it is not the draft's. */
+  private putAside(): void {
+    if (this.tool === "") return;
+    const draft = Object.fromEntries(DRAFTED.map((it) => [it, this[it]])) as unknown as Draft;
+    this.drafts.set(keyOf(this.serverId, this.tool), { ...draft, place: this.kept });
   }
 
   form(server: string): BenchForm {
@@ -107,7 +146,7 @@ export class Bench {
     this.context = { ...this.context, ...change };
   }
 
-  private outcome(): BenchOutcome {
+  outcome(): BenchOutcome {
     switch (this.ending) {
       case "waiting":
         return { kind: "waiting" };
@@ -118,6 +157,15 @@ export class Bench {
         return { kind: "cancelled", reason: this.reason };
     }
   }
+}
+
+function keyOf(serverId: string, tool: string): string {
+  return JSON.stringify([serverId, tool]);
+}
+
+/** The input that a tool's declaration offers. */
+export function offered(tool: BenchTool): string {
+  return tool.example_json === null ? "{}" : prettyJson(tool.example_json);
 }
 
 function faultOf(it: FaultDraft): BenchFault {
@@ -143,7 +191,7 @@ export function isJson(text: string): boolean {
 export function incomplete(bench: Bench): string | null {
   if (bench.tool === "") return "No tool is chosen.";
   const written: [string, string][] = [["The input", bench.input]];
-  if (hasOutput(bench)) written.push(["The output", bench.output]);
+  if (hasOutput(bench.outcome())) written.push(["The output", bench.output]);
   for (const it of bench.answers) written.push([`The answer to ${it.tool === "" ? "a tool" : it.tool}`, it.json]);
   const wrong = written.find(([, text]) => !isJson(text));
   if (wrong === undefined) return null;
@@ -151,14 +199,14 @@ export function incomplete(bench: Bench): string | null {
 }
 
 /** Whether the call ends with an output. One that fails may have none. */
-function hasOutput(bench: Bench): boolean {
-  return bench.ending === "result" || (bench.ending === "error" && bench.output.trim() !== "");
+export function hasOutput(outcome: BenchOutcome): boolean {
+  return outcome.kind === "result" || (outcome.kind === "error" && outcome.json.trim() !== "");
 }
 
 /** What can be judged of a bench that is written on: what is no JSON yet is left out, and costs the rest no verdict. */
 export function judgeable(bench: Bench, form: BenchForm): BenchForm | null {
   if (bench.tool === "" || !isJson(bench.input)) return null;
-  const outcome: BenchOutcome = hasOutput(bench) && !isJson(bench.output) ? { kind: "waiting" } : form.outcome;
+  const outcome: BenchOutcome = hasOutput(form.outcome) && !isJson(bench.output) ? { kind: "waiting" } : form.outcome;
   return { ...form, outcome, answers: form.answers.filter((it) => isJson(it.json)) };
 }
 

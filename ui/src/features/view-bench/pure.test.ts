@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { BenchContext } from "../../bindings/BenchContext";
+import type { BenchTool } from "../../bindings/BenchTool";
 import { BridgeLog } from "../../components/view/bridge-log";
+import { calledLast } from "./answers";
 import { Bench, incomplete, judgeable } from "./bench.svelte";
 import { filtered, lines, shownValue } from "./log";
 import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
@@ -68,6 +70,23 @@ describe("the log", () => {
   });
 });
 
+describe("the answers of a fixture", () => {
+  it("are written for the tool that the View called last", () => {
+    const log = new BridgeLog(() => 0, () => undefined, true);
+    const call = (name: unknown, text = ""): void => log.add("in", "tools/call", 1, "", { method: "tools/call", params: { name, arguments: { text } } });
+    expect(calledLast(log.list())).toBeNull();
+    call("first");
+    call("second");
+    log.add("out", "answer 2 to tools/call", 1, 'the fixture has no answer for "second"', { id: 2 });
+    log.add("in", "ui/message", 1, "", { params: { name: "third" } });
+    expect(calledLast(log.list())).toBe("second");
+    call(7);
+    expect(calledLast(log.list())).toBeNull();
+    call("cut", "x".repeat(100_000));
+    expect(calledLast(log.list())).toBeNull();
+  });
+});
+
 describe("the bench", () => {
   it("gives back the form that it took", () => {
     const bench = new Bench();
@@ -81,7 +100,7 @@ describe("the bench", () => {
       faults: [{ method: "*", delay_ms: 5, fail: null }, { method: "ping", delay_ms: 0, fail: { code: -1, message: "no" } }],
       relaxed: true,
       context: { ...NOTHING, theme: "dark" },
-    });
+    }, "");
     const form = bench.form("Sample");
     expect(form.input_json.replace(/\s/g, "")).toBe('{"n":12345678901234567890}');
     expect(form).toMatchObject({
@@ -92,6 +111,34 @@ describe("the bench", () => {
       relaxed: true,
       context: { theme: "dark" },
     });
+  });
+
+  it("keeps what is written for each tool of each server, with its place, and writes none of it over another one's", () => {
+    const tool = (name: string): BenchTool => ({ name, title: null, resource_uri: "ui://x", input_schema_json: "{}", example_json: `{"of":"${name}"}`, variants: [] });
+    const bench = new Bench();
+    bench.choose("s", tool("a"));
+    bench.ending = "error";
+    Object.assign(bench, { input: "[1]", output: "[2]", fromFixture: true, place: "a.json", kept: "a.json" });
+    bench.answers.push({ tool: "r", json: "{}" });
+    bench.surround({ theme: "dark" });
+    const written = bench.form("S");
+    bench.choose("s", tool("b"));
+    expect(bench.form("S")).toMatchObject({ tool: "b", outcome: { kind: "waiting" }, from_fixture: false, answers: [], context: { theme: "dark" } });
+    expect([bench.input.replace(/\s/g, ""), bench.output, bench.place]).toEqual(['{"of":"b"}', "", ""]);
+    bench.surround({ theme: "light" });
+    bench.turnTo("t");
+    bench.choose("t", tool("a"));
+    expect([bench.input.replace(/\s/g, ""), bench.place]).toEqual(['{"of":"a"}', ""]);
+    bench.choose("s", tool("a"));
+    expect([bench.form("S"), bench.place]).toEqual([written, "a.json"]);
+    // The place that was typed to open another tool's fixture is not this one's.
+    bench.place = "b.json";
+    bench.take("s", { ...written, tool: "b", outcome: { kind: "waiting" } }, "b.json");
+    expect([bench.output, bench.place]).toEqual(["", "b.json"]);
+    bench.choose("s", tool("a"));
+    expect([bench.form("S"), bench.place]).toEqual([written, "a.json"]);
+    bench.choose("s", tool("b"));
+    expect([bench.input.replace(/\s/g, ""), bench.place]).toEqual(["[1]", "b.json"]);
   });
 
   it("says what of it cannot be sent yet, and judges the rest all the same", () => {

@@ -7,8 +7,7 @@ export async function startBench(store: Store): Promise<boolean> {
   const start = await store.ask("bench_start", {});
   if (start === null) return false;
   const bench = benchOf(store);
-  bench.take(start.server_id, start.form);
-  bench.place = start.place ?? "";
+  bench.take(start.server_id, start.form, start.place ?? "");
   bench.watched = { [start.server_id]: start.watched };
   bench.runs = true;
   return true;
