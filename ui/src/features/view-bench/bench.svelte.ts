@@ -32,7 +32,7 @@ const CANCELLED = "The user cancelled the call.";
 const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
 
 /** What is written for one tool: what its fixture holds, and where that is kept. */
-const DRAFTED = ["input", "ending", "output", "reason", "fromFixture", "answers", "faults", "relaxed", "context", "touched", "place", "kept"] as const;
+const DRAFTED = ["input", "ending", "output", "reason", "fromFixture", "answers", "faults", "relaxed", "context", "place", "kept"] as const;
 type Draft = Pick<Bench, (typeof DRAFTED)[number]>;
 
 export class Bench {
@@ -60,8 +60,6 @@ export class Bench {
   follows = $state(true);
   /** For each server, the files whose changes start it again. */
   watched = $state.raw<Readonly<Record<string, readonly string[]>>>({});
-  /** Whether something was written since an example stood there. */
-  touched = $state(false);
   /** Whether the View should run. */
   runs = $state(false);
 
@@ -92,7 +90,6 @@ export class Bench {
     this.fromFixture = false;
     this.answers = [];
     this.faults = [];
-    this.touched = false;
     this.place = this.kept = "";
     // The surroundings and the policy that stand are as good for it.
   }
@@ -103,8 +100,7 @@ export class Bench {
     this.serverId = serverId;
     this.tool = form.tool;
     this.place = this.kept = place;
-    this.touched = form.input_json !== "";
-    this.input = this.touched ? prettyJson(form.input_json) : "";
+    this.input = form.input_json === "" ? "" : prettyJson(form.input_json);
     this.ending = form.outcome.kind;
     this.output = form.outcome.kind === "result" || form.outcome.kind === "error" ? prettyJson(form.outcome.json) : "";
     this.reason = form.outcome.kind === "cancelled" ? form.outcome.reason : CANCELLED;

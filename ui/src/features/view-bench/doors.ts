@@ -37,6 +37,5 @@ export async function callValues(store: Store, callId: string, bench: Bench): Pr
   bench.input = prettyJson(call.arguments_json);
   bench.output = prettyJson(payload.text);
   bench.ending = call.state.kind === "tool_error" ? "error" : "result";
-  bench.touched = true;
   return `Taken from call ${call.number}.`;
 }
