@@ -296,8 +296,8 @@ export class ViewLife {
         this.started("yes");
       },
       onsize: (reported) => {
-        // What it measures in another box says nothing of its place in the conversation.
-        if (this.mode === "inline") this.height = heights.next(reported);
+        // What it measures in another box, or out of sight, says nothing of its place.
+        if (this.mode === "inline" && this.width > 0) this.height = heights.next(reported);
       },
       onmode: (wanted, modes) => (this.phase.kind === "live" ? doors.displays.wish(this, wanted, modes) : this.mode),
       onblocked: (directive, uri) => blocked.add(directive, uri),
