@@ -149,6 +149,11 @@ describe("the window", () => {
     await waitFor(() => expect(covered()).toEqual([true, true]));
     await userEvent.keyboard("{Escape}");
     await waitFor(() => expect(covered()).toEqual([false, false]));
+    // What leads elsewhere gives the window back as well.
+    await userEvent.click(screen.getByTestId("bench-wide"));
+    await userEvent.keyboard("{F6}");
+    await waitFor(() => expect(screen.getByLabelText("Conversations and servers").contains(document.activeElement)).toBe(true));
+    expect(covered()).toEqual([false, false]);
   });
 
   it("deletes a conversation with the keyboard, after asking", async () => {
