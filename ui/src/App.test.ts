@@ -2,11 +2,32 @@ import { render, screen, waitFor, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
 import App from "./App.svelte";
+import type { ViewLaunch } from "./bindings/ViewLaunch";
 import { displays } from "./components/view/display.svelte";
 import { scriptMemory } from "./features/scripting/memory.svelte";
 import { demoCall } from "./platform/demo/conversation";
 import { fakePlatform, type FakeOptions } from "./platform/fake";
 import { Store } from "./state/store.svelte";
+
+const LAUNCH: ViewLaunch = {
+  view_id: "v",
+  url: "mcpview://abc.localhost/",
+  origin: "mcpview://abc.localhost",
+  sandbox: "allow-scripts",
+  allow: "",
+  prefers_border: false,
+  tool_json: '{"name":"t","inputSchema":{"type":"object"}}',
+  input_json: '{"arguments":{}}',
+  pieces_json: [],
+  result_json: null,
+  cancelled: null,
+  sandbox_capabilities_json: "{}",
+  wishes: [],
+  rejected: [],
+  server_name: "Sample",
+  can_sample: false,
+  takes_pictures: false,
+};
 
 function open(options: FakeOptions = {}) {
   return openWith(fakePlatform({ stepMs: 1, ...options }));
@@ -70,6 +91,69 @@ describe("the window", () => {
     expect(screen.getByLabelText("Conversations and servers").contains(document.activeElement)).toBe(true);
     await userEvent.keyboard("{F6}");
     expect(document.activeElement).toBe(screen.getByTestId("composer-input"));
+  });
+
+  /** A window whose bench shows a View, and what was asked about that View. */
+  async function openBench() {
+    const platform = fakePlatform({ stepMs: 1 });
+    const asked: string[] = [];
+    platform.rpc = ((rpc) => (cmd, payload) => {
+      asked.push(cmd);
+      return cmd === "open_bench" ? Promise.resolve(LAUNCH as never) : rpc(cmd, payload);
+    })(platform.rpc);
+    const opened = await openWith(platform);
+    await userEvent.keyboard("{Control>}6{/Control}");
+    await screen.findByTestId("bench-input");
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId("view-frame");
+    return { ...opened, frame, of: (cmd: string) => asked.filter((it) => it === cmd).length };
+  }
+
+  it("lets the View on the bench run on while another tab is looked at, and ends it with the inspector", async () => {
+    const { frame, of } = await openBench();
+    const panel = frame.closest("[role=tabpanel]")!;
+    expect(panel.hasAttribute("inert")).toBe(false);
+    await userEvent.keyboard("{Control>}2{/Control}");
+    expect(screen.getByTestId("inspector-tab-context").dataset.state).toBe("active");
+    expect([frame.isConnected, panel.hasAttribute("inert"), (panel as HTMLElement).dataset.state]).toEqual([true, true, "inactive"]);
+    await userEvent.keyboard("{Control>}6{/Control}");
+    expect(screen.getByTestId("view-frame")).toBe(frame);
+    expect([panel.hasAttribute("inert"), of("open_bench"), of("close_view")]).toEqual([false, 1, 0]);
+    await userEvent.click(screen.getByTestId("toggle-inspector"));
+    await waitFor(() => expect(of("close_view")).toBe(1));
+    // What was never opened is not drawn behind the others.
+    await userEvent.keyboard("{Control>}2{/Control}");
+    expect(screen.queryByTestId("bench-tab")).toBeNull();
+  });
+
+  it("keeps the keyboard in the bench that has the whole window, and lets the question out of it", async () => {
+    const { ask } = await questioned();
+    await userEvent.keyboard("{Control>}6{/Control}");
+    await userEvent.click(await screen.findByTestId("bench-wide"));
+    const covered = () => [screen.getByLabelText("Conversations and servers"), screen.getByRole("main", { hidden: true })].map((it) => it.hasAttribute("inert"));
+    await waitFor(() => expect(covered()).toEqual([true, true]));
+    ask();
+    // It does not get the focus where it cannot be seen, and its key is said all the same.
+    await waitFor(() => expect(screen.getByTestId("question-news").textContent).toContain("Ctrl+J goes to the question."));
+    expect(screen.getByTestId("question-news").closest("[inert]")).toBeNull();
+    expect(screen.getByTestId("bench-tab").contains(document.activeElement)).toBe(true);
+    await userEvent.keyboard("{Control>}j{/Control}");
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByTestId("approval-once")));
+    expect(covered()).toEqual([false, false]);
+    // Another tab shows the conversation; the bench has the window again when it is gone back to.
+    await userEvent.keyboard("{Control>}6{/Control}");
+    await userEvent.click(screen.getByTestId("bench-wide"));
+    await userEvent.keyboard("{Control>}2{/Control}");
+    await waitFor(() => expect(covered()).toEqual([false, false]));
+    await userEvent.keyboard("{Control>}6{/Control}");
+    await waitFor(() => expect(covered()).toEqual([true, true]));
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(covered()).toEqual([false, false]));
+    // What leads elsewhere gives the window back as well.
+    await userEvent.click(screen.getByTestId("bench-wide"));
+    await userEvent.keyboard("{F6}");
+    await waitFor(() => expect(screen.getByLabelText("Conversations and servers").contains(document.activeElement)).toBe(true));
+    expect(covered()).toEqual([false, false]);
   });
 
   it("deletes a conversation with the keyboard, after asking", async () => {

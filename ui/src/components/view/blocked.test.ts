@@ -34,8 +34,9 @@ describe("what a View's policy stopped", () => {
     ]);
     for (let n = 0; n < 200; n += 1) list.add("img-src", `https://h${n}.example`);
     expect(all.length).toBe(50);
-    list.add("connect-src", "https://a.example");
+    expect(list.add("connect-src", "https://a.example")).toEqual(all[0]);
     expect(all[0]?.times).toBe(3);
+    expect(list.add("img-src", "https://one-more.example")).toBeNull();
   });
 
   it("names the declaration that would allow it, and none where there is none", () => {

@@ -32,12 +32,15 @@ export class BlockedList {
 
   constructor(private readonly changed: (all: readonly Blocked[]) => void) {}
 
-  add(directive: string, uri: string): void {
+  /** Counts one. The answer is its kind; `null` when there are too many to keep it. */
+  add(directive: string, uri: string): Blocked | null {
     const where = originOf(uri) ?? uri;
     const known = this.all.find((it) => it.directive === directive && it.where === where);
-    if (known === undefined && this.all.length >= KEPT) return;
-    this.all = known === undefined ? [...this.all, { directive, where, times: 1 }] : this.all.map((it) => (it === known ? { ...it, times: it.times + 1 } : it));
+    if (known === undefined && this.all.length >= KEPT) return null;
+    const now = { directive, where, times: (known?.times ?? 0) + 1 };
+    this.all = known === undefined ? [...this.all, now] : this.all.map((it) => (it === known ? now : it));
     this.changed(this.all);
+    return now;
   }
 }
 

@@ -3,6 +3,7 @@
  * of what the View itself logs; on the bench the values too, and what the View's page says.
  */
 import type { IconName } from "../icons";
+import { sketch } from "./sketch";
 import { levelOf, nameOf, wordsOf, type Level, type PageSays } from "./page-says";
 
 /** Entries that are kept, and how many of them may be what the page says. */
@@ -13,6 +14,9 @@ const LONGEST_NAME = 400;
 /** Characters of one value, and of all values of a View, that are kept where they are kept at all. */
 const LONGEST_VALUE = 65_536;
 const MOST_VALUES = 4_194_304;
+
+/** What a request is called that the policy stopped. */
+const BLOCKED = "blocked by the policy";
 
 /** From where to where: a message that crossed or was stopped, or what the View's own page says. */
 export type Direction = "in" | "out" | "stopped" | "page";
@@ -59,10 +63,10 @@ export class BridgeLog {
     this.start = now();
   }
 
-  /** Writes a message that crossed, or was stopped. */
+  /** Writes a message that crossed, or was stopped. One that refuses what the View asked is an error as well. */
   add(direction: Exclude<Direction, "page">, method: string, bytes: number, note = "", message?: unknown): void {
-    const level = direction === "stopped" ? "error" : "quiet";
-    this.write({ direction, method, bytes, note, level, value: this.valueOf(message) });
+    const level = direction === "stopped" || (direction === "out" && isRefusal(message)) ? "error" : "quiet";
+    this.write({ direction, method, bytes, note, level, value: this.valueOf(direction, message) });
   }
 
   /** Writes what the View's page says. */
@@ -70,6 +74,22 @@ export class BridgeLog {
     const words = wordsOf(said);
     const [first = ""] = words.split("\n", 1);
     this.write({ direction: "page", method: nameOf(said), bytes: 0, note: first.slice(0, 200), level: levelOf(said), value: words });
+  }
+
+  /**
+   * Writes that the View's policy stopped a request, and what would allow it. There are few kinds of them, and each is counted where
+   * it stands: a View that tries two again and again pushes nothing out.
+   */
+  blocked(directive: string, where: string, uri: string, remedy: string): void {
+    const entry = { direction: "page", method: BLOCKED, bytes: 0, note: `${directive} ${where}`, level: "warning", value: `${directive} ${uri}\n${remedy}` } as const;
+    const at = this.entries.findIndex((it) => it.direction === "page" && it.method === BLOCKED && it.note === entry.note);
+    const known = this.entries[at];
+    if (known === undefined) {
+      this.write(entry);
+      return;
+    }
+    this.entries[at] = { ...known, times: known.times + 1 };
+    this.changed();
   }
 
   /** What is stopped or said again is counted, so that a flood does not push the rest out. */
@@ -97,9 +117,10 @@ export class BridgeLog {
     for (let i = 0; this.held > MOST_VALUES && i < this.entries.length; i += 1) this.forget(this.entries[i]);
   }
 
-  private valueOf(message: unknown): string | null {
+  private valueOf(direction: Direction, message: unknown): string | null {
     if (!this.keepsValues || message === undefined) return null;
-    return JSON.stringify(message).slice(0, LONGEST_VALUE);
+    // What was stopped may be anything, of any size.
+    return direction === "stopped" ? sketch(message, LONGEST_VALUE) : JSON.stringify(message).slice(0, LONGEST_VALUE);
   }
 
   private forget(entry: BridgeEntry | undefined): void {
@@ -112,6 +133,10 @@ export class BridgeLog {
   list(): readonly BridgeEntry[] {
     return [...this.entries];
   }
+}
+
+function isRefusal(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "error" in message;
 }
 
 function isAgain(last: BridgeEntry, next: Omit<BridgeEntry, "seq" | "atMs" | "times">): boolean {

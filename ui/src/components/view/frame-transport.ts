@@ -90,7 +90,9 @@ export class FrameTransport implements Transport {
     const verdict = this.filter.judge(event, within);
     if (verdict.kind === "foreign") return;
     if (verdict.kind === "refused") {
-      this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why);
+      // What was too much is not looked at, and what was not sent to its parent may be another frame's.
+      const shown: unknown = verdict.why === "not JSON" ? event.data : undefined;
+      this.log.add("stopped", verdict.why === "too many" ? "messages" : "message", verdict.bytes, verdict.why, shown);
       if (this.filter.isFlooded) {
         this.page.removeEventListener("message", this.listen);
         this.doors.onflood();
@@ -117,7 +119,7 @@ export class FrameTransport implements Transport {
     try {
       message = parseJSONRPCMessage(mend(event.data));
     } catch {
-      this.log.add("stopped", "message", verdict.bytes, "not a JSON-RPC message");
+      this.log.add("stopped", "message", verdict.bytes, "not a JSON-RPC message", event.data);
       this.refuse(event.data, "not a request");
       return;
     }

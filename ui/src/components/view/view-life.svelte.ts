@@ -10,12 +10,13 @@ import type { ViewAnswer } from "../../bindings/ViewAnswer";
 import type { ViewLaunch } from "../../bindings/ViewLaunch";
 import { messages } from "../../platform/messages";
 import { toApiError } from "../../platform/types";
-import { BlockedList, type Blocked } from "./blocked";
+import { BlockedList, remedy, type Blocked } from "./blocked";
 import { BridgeLog, type BridgeEntry } from "./bridge-log";
 import type { Mode, ServerDisplays } from "./display.svelte";
 import { HeightKeeper } from "./height";
 import type { Place } from "./host-context";
 import { keyboard } from "./keyboard";
+import { progressOf } from "./progress";
 import { isUncaught, TELLS_CONSOLE, wordsOf } from "./page-says";
 import type { ViewSession } from "./view-session";
 
@@ -103,6 +104,8 @@ export class ViewLife {
   blocked = $state.raw<readonly Blocked[]>([]);
   /** The first error of its page that nobody caught, in the View's own words. */
   firstError = $state.raw<string | null>(null);
+  /** How far the handshake came, while it has not come to its end. */
+  readonly progress = $derived(progressOf(this.entries));
   /** The launch alone, which stays the same while the phase goes on. */
   readonly launch = $derived(this.phase.kind === "live" || this.phase.kind === "stopping" ? this.phase.launch : null);
 
@@ -296,11 +299,14 @@ export class ViewLife {
         this.started("yes");
       },
       onsize: (reported) => {
-        // What it measures in another box says nothing of its place in the conversation.
-        if (this.mode === "inline") this.height = heights.next(reported);
+        // What it measures in another box, or out of sight, says nothing of its place.
+        if (this.mode === "inline" && this.width > 0) this.height = heights.next(reported);
       },
       onmode: (wanted, modes) => (this.phase.kind === "live" ? doors.displays.wish(this, wanted, modes) : this.mode),
-      onblocked: (directive, uri) => blocked.add(directive, uri),
+      onblocked: (directive, uri) => {
+        const kind = blocked.add(directive, uri);
+        if (kind !== null && doors.keepsValues === true) log.blocked(directive, kind.where, uri, remedy(kind, launch.wishes));
+      },
       onsays: (said) => {
         if (isUncaught(said) && this.opening?.log === log) this.firstError ??= wordsOf(said);
         if (doors.keepsValues === true) log.says(said);

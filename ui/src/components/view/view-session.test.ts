@@ -40,10 +40,7 @@ class ByHand {
   readonly signals: AbortSignal[] = [];
   readonly offers: string[] = [];
   readonly answers: Array<[number, ViewAnswer]> = [];
-  readonly log = new BridgeLog(
-    () => 0,
-    () => undefined,
-  );
+  readonly log: BridgeLog;
   initialized = 0;
   floods = 0;
   heights: Array<number | undefined> = [];
@@ -56,7 +53,8 @@ class ByHand {
   private listeners: MessageListener[] = [];
   private readonly frame = { postMessage: (message: unknown) => void this.got.push(structuredClone(message) as Wire) };
 
-  constructor(launch: Partial<ViewLaunch> = {}) {
+  constructor(launch: Partial<ViewLaunch> = {}, keepsValues = false) {
+    this.log = new BridgeLog(() => 0, () => undefined, keepsValues);
     const page: MessageSource = {
       addEventListener: (_, listener) => void this.listeners.push(listener),
       removeEventListener: (_, listener) => (this.listeners = this.listeners.filter((one) => one !== listener)),
@@ -416,6 +414,18 @@ describe("what crosses the boundary", () => {
     expect(view.got[0]?.error).toBeUndefined();
     await view.send({ id: 2, method: "ui/message", params: { role: "user", content: { type: "text", text: "hi" } } });
     expect(view.asked).toEqual([["ui/message", '{"role":"user","content":[{"type":"text","text":"hi"}]}']]);
+  });
+
+  it("writes what is no message of the protocol as an error with what was sent, and refusals as errors", async () => {
+    const view = await new ByHand({}, true).connect();
+    await view.send({ jsonrpc: "1.0", id: 4, method: "ui/initialize" });
+    await view.send({ held: new Map([["k", 1]]) });
+    await view.send({ id: 5, method: "ui/initialize", params: { appInfo: 7 } });
+    expect(view.log.list().filter((it) => it.direction !== "in")).toMatchObject([
+      { direction: "stopped", note: "not a JSON-RPC message", level: "error", value: '{"jsonrpc":"1.0","id":4,"method":"ui/initialize"}' },
+      { direction: "stopped", note: "not JSON", level: "error", value: '{"jsonrpc":"2.0","held":"[object Map]"}' },
+      { direction: "out", method: "answer 5 to ui/initialize", level: "error" },
+    ]);
   });
 
   it("sends nothing on that Rust did not mean for a View", async () => {

@@ -100,6 +100,21 @@ describe("ViewFrame", () => {
     expect(asked).toEqual(["open_view"]);
   });
 
+  it("says of a View that did not start which of its messages went wrong first", async () => {
+    const source = { postMessage: () => undefined } as unknown as Window;
+    vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 20 });
+    render(Stage, { store: store([]), call: call(SLOT) });
+    const frame = await screen.findByTestId("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    const data = { jsonrpc: "1.0", id: 1, method: "ui/initialize" };
+    window.dispatchEvent(Object.assign(new Event("message"), { data, origin: ORIGIN, source }));
+    await vi.advanceTimersByTimeAsync(8000);
+    expect((await screen.findByTestId("view-late-protocol")).textContent).toBe("message: not a JSON-RPC message");
+    expect(screen.getByTestId("view-late").textContent).not.toContain("It may wait for something");
+    vi.useRealTimers();
+  });
+
   it("waits for the user when the View is of an earlier run", async () => {
     const asked: string[] = [];
     render(Stage, { store: store(asked), call: call({ ...SLOT, from_history: true }) });

@@ -1,4 +1,4 @@
-import { configure, render, screen, waitFor } from "@testing-library/svelte";
+import { configure, render, screen, waitFor, within } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import type { BenchForm } from "../../bindings/BenchForm";
@@ -402,6 +402,40 @@ describe("the View tab", () => {
     await waitFor(() => expect(screen.getByTestId("bench-late-error").textContent).toContain("Error: no rows"));
     expect(screen.getByTestId("bench-late-error").textContent).not.toContain("and more");
     vi.useRealTimers();
+    same.mockRestore();
+  });
+
+  it("says how far the messages of a View came that did not start, and forgets what was copied with them", async () => {
+    const source = { postMessage: () => undefined } as unknown as Window;
+    const same = vi.spyOn(HTMLIFrameElement.prototype, "contentWindow", "get").mockReturnValue(source);
+    vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 20 });
+    await stage();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    const frame = await screen.findByTestId<HTMLIFrameElement>("view-frame");
+    await waitFor(() => expect(frame.getAttribute("src")).toBe(`${ORIGIN}/`));
+    const send = (data: object): boolean => window.dispatchEvent(Object.assign(new Event("message"), { data, origin: ORIGIN, source }));
+    const init = (id: number, params: object): boolean => send({ jsonrpc: "2.0", id, method: "ui/initialize", params });
+    init(1, { protocolVersion: "2026-01-26", appInfo: 7, appCapabilities: {} });
+    init(2, { protocolVersion: "2026-01-26", appInfo: { name: "a", version: "1" }, appCapabilities: {} });
+    const log = screen.getByTestId("bench-log");
+    await waitFor(() => expect(log.querySelectorAll('[data-method="answer 2 to ui/initialize"]')).toHaveLength(1));
+    send({ usher: "blocked", directive: "connect-src", uri: "https://api.example/x" });
+    await waitFor(() => expect(log.querySelectorAll('[data-method="blocked by the policy"]')).toHaveLength(1));
+    await userEvent.selectOptions(screen.getByTestId("bench-log-direction"), "page");
+    const rows = [...log.querySelectorAll<HTMLElement>("li")];
+    expect(rows.map((it) => [it.dataset["method"], it.dataset["level"]])).toEqual([["answer 1 to ui/initialize", "error"], ["blocked by the policy", "warning"]]);
+    await userEvent.click(rows[1]!.querySelector("button")!);
+    expect(screen.getByTestId("bench-log-value").textContent).toBe('connect-src https://api.example/x\n_meta.ui.csp.connectDomains: ["https://api.example"]');
+    // jsdom has no clipboard of a document.
+    Object.assign(document, { execCommand: () => true });
+    await userEvent.click(within(log.closest("details")!).getByRole("button", { name: "Copy" }));
+    await waitFor(() => expect(screen.getByText("2 messages are on the clipboard.")).toBeTruthy());
+    await vi.advanceTimersByTimeAsync(8000);
+    await waitFor(() => expect(screen.getByTestId("bench-late-protocol").textContent).toContain("answer 1 to ui/initialize: "));
+    expect(screen.getByTestId("bench-late-owes").textContent).toBe("It was answered ui/initialize; ui/notifications/initialized is missing.");
+    vi.useRealTimers();
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await waitFor(() => expect(screen.queryByText(/clipboard/)).toBeNull());
     same.mockRestore();
   });
 

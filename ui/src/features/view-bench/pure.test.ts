@@ -4,7 +4,7 @@ import type { BenchTool } from "../../bindings/BenchTool";
 import { BridgeLog } from "../../components/view/bridge-log";
 import { calledLast } from "./answers";
 import { Bench, incomplete, judgeable } from "./bench.svelte";
-import { filtered, lines, shownValue } from "./log";
+import { filtered, lines, shownValue, timeOf } from "./log";
 import { DEVICES, deviceOf, isLocale, isTimeZone, surrounded } from "./surround";
 
 const NOTHING: BenchContext = { theme: null, locale: null, time_zone: null, display_mode: null, width: null, height: null, touch: false, safe_area: null };
@@ -64,7 +64,7 @@ describe("the log", () => {
     expect(lines(all).split("\n").map((it) => JSON.parse(it) as unknown)[1]).toEqual({ atMs: 0, direction: "out", method: "answer 1", bytes: 20, message: { id: 1, result: { theme: "dark" } } });
     log.says({ kind: "error", text: '{"a": 1}', place: "" });
     const said = log.list().at(-1)!;
-    expect(filtered(log.list(), "page", "")).toEqual([said]);
+    expect(filtered(log.list(), "page", "")).toEqual([all[2], said]);
     // It looks like JSON, and is a text.
     expect([shownValue(said), JSON.parse(lines([said])) as unknown]).toEqual(['{"a": 1}', { atMs: 0, direction: "page", method: "console.error", bytes: 0, note: '{"a": 1}', message: '{"a": 1}' }]);
   });
@@ -84,6 +84,42 @@ describe("the answers of a fixture", () => {
     expect(calledLast(log.list())).toBeNull();
     call("cut", "x".repeat(100_000));
     expect(calledLast(log.list())).toBeNull();
+  });
+});
+
+describe("what went wrong in the log", () => {
+  it("is an error that stands with those of the page: answers with an error and what was stopped, with what was sent", () => {
+    const log = new BridgeLog(() => 0, () => undefined, true);
+    log.add("in", "ui/initialize", 10, "", { id: 1 });
+    log.add("out", "answer 1 to ui/initialize", 20, "", { id: 1, error: { code: -32602, message: "" } });
+    // What the View refuses is the View's to say.
+    log.add("in", "answer 2 to ui/resource-teardown", 20, "no such method", { id: 2, error: { code: -32601, message: "no such method" } });
+    log.add("stopped", "message", 9, "not JSON", { held: new Map() });
+    log.says({ kind: "log", text: "a line", place: "" });
+    expect(log.list().map((it) => it.level)).toEqual(["quiet", "error", "quiet", "error", "quiet"]);
+    expect(filtered(log.list(), "page", "").map((it) => it.direction)).toEqual(["out", "stopped", "page"]);
+    expect(log.list()[3]!.value).toBe('{"held":"[object Map]"}');
+    log.add("stopped", "message", 9, "not a JSON-RPC message", "x".repeat(100_000));
+    expect(log.list().at(-1)!.value).toHaveLength(65_536);
+  });
+
+  it("has each kind that the policy blocked once, with what would allow it, and counts it there", () => {
+    const log = new BridgeLog(() => 0, () => undefined, true);
+    const remedy = '_meta.ui.csp.connectDomains: ["https://a.example"]';
+    for (const path of ["x", "y", "z"]) {
+      log.blocked("connect-src", "https://a.example", `https://a.example/${path}`, remedy);
+      log.blocked("img-src", "data", "data", "No declaration allows it.");
+    }
+    expect(log.list()).toMatchObject([
+      { direction: "page", method: "blocked by the policy", note: "connect-src https://a.example", value: `connect-src https://a.example/x\n${remedy}`, level: "warning", times: 3 },
+      { note: "img-src data", times: 3 },
+    ]);
+    expect(log.list()).toHaveLength(2);
+  });
+
+  it("is told with times that keep to their column", () => {
+    const times = [0, 9999, 10_000, 27_549, 59_999, 60_000, 447_580, 3_599_999, 4_047_580];
+    expect(times.map(timeOf)).toEqual(["0 ms", "9999 ms", "10.0 s", "27.5 s", "59.9 s", "1 m 0.0 s", "7 m 27.5 s", "59 m 59.9 s", "1 h 7 m"]);
   });
 });
 
