@@ -92,6 +92,23 @@ async fn what_is_written_is_drawn_and_what_is_wrong_is_found() -> anyhow::Result
     fill(&stage, "bench-output", &GOOD.replace("Written on", "Drawn anew on")).await?;
     start(&stage).await?;
     view_shows(&stage, "Drawn anew on the bench").await?;
+    // A look at the wire costs an author neither the View nor its messages.
+    let messages = "return document.querySelectorAll('[data-testid=bench-log] [data-method]').length";
+    let before = stage.window.run(messages).await?;
+    let sized = "window.mark ??= [innerWidth, innerHeight].join(); return window.mark";
+    let size = stage.window.in_view(FRAME, stage.window.run(sized)).await?;
+    stage.click("[data-testid=inspector-tab-wire]").await?;
+    let hidden = "return document.querySelector('[data-testid=bench-tab]').closest('[inert]') !== null";
+    stage
+        .window
+        .until("the bench is put aside", async || Ok(stage.window.run(hidden).await? == true))
+        .await?;
+    stage.click("[data-testid=inspector-tab-view]").await?;
+    view_is(&stage, "it is the same View", &format!("return window.mark === {size}")).await?;
+    view_is(&stage, "it has its size", &format!("return [innerWidth, innerHeight].join() === {size}"))
+        .await?;
+    let after = stage.window.run(messages).await?;
+    assert!(after.as_u64() >= before.as_u64(), "{before} messages became {after}");
 
     fill(&stage, "bench-output", &GOOD.replace(r#""series": []"#, r#""series": [{"label": 1, "count": 2}]"#))
         .await?;
