@@ -177,6 +177,18 @@ describe("the View tab", () => {
     await waitFor(() => expect(missing.textContent).toBe(""));
   });
 
+  it("says that a call ends once", async () => {
+    const { of } = await stage();
+    await userEvent.click(screen.getByTestId("bench-ending-cancelled"));
+    await userEvent.click(screen.getByTestId("bench-start"));
+    await screen.findByTestId("view-frame");
+    expect(screen.queryByTestId("bench-ended")).toBeNull();
+    await userEvent.click(screen.getByTestId("bench-send"));
+    await waitFor(() => expect(screen.getByTestId("bench-ended").textContent).toContain("a call ends once"));
+    await userEvent.click(screen.getByTestId("bench-send"));
+    expect(of("end_bench_call")).toHaveLength(1);
+  });
+
   it("says why a server that failed shows nothing, with its last words, and starts it again", async () => {
     const { of } = await stage({ bench_tools: () => [], restart_server: () => null }, (store) => {
       const server = store.state?.servers[0];

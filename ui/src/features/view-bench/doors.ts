@@ -30,6 +30,7 @@ export function onStage(bench: Bench): LifeDoors["displays"] {
 export async function callValues(store: Store, callId: string, bench: Bench): Promise<string> {
   const call = store.calls.find((it) => it.call_id === callId);
   if (call === undefined) return "That call is not there any more.";
+  if (call.state.kind === "failed") return `The call failed. ${call.state.what} ${call.state.todo}`;
   const delivery = call.deliveries.find((it) => it.consumer === "view" && !it.what.startsWith("_meta"));
   if (delivery === undefined) return `The call brought nothing for Views (it ended as ${call.state.kind.replaceAll("_", " ")}, in the mode ${call.mode}).`;
   const payload = await store.rpc("payload_text", { handle: delivery.handle, limit: LONGEST });
