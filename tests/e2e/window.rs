@@ -2,7 +2,7 @@
 //!
 //! | module | what it shows |
 //! |---|---|
-//! | `start` | the window opens and draws |
+//! | `start` | the window opens and draws; without a display the program says so |
 //! | `audiences` | each mode, with canaries: every consumer has its own and nothing else |
 //! | `bench` | a View on the bench: values, surroundings, endings, the log and a fixture |
 //! | `consent` | what a View asks of the user: a no lets nothing through, a yes exactly what was shown |
