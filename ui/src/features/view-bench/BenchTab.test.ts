@@ -324,13 +324,13 @@ describe("the View tab", () => {
   });
 
   it("starts the server again for the files that are chosen for it, by keyboard, and says what is wrong with one", async () => {
-    const wrong = { code: "internal", what: "/work/dist is no file and no folder.", safe: "", todo: "Correct it." };
+    const wrong = { code: "internal", what: "/home/ada/dist is no file and no folder.", safe: "", todo: "Correct it." };
     const watch = ({ paths }: { paths: string[] }): unknown => (paths.some((it) => !it.startsWith("/")) ? Promise.reject(wrong) : null);
     const { of, bench } = await stage({ watch_for_bench: watch as never });
     const said = (): string | null => screen.getByTestId("bench-watch-said").textContent;
     const field = screen.getByTestId<HTMLInputElement>("bench-watch");
     await userEvent.type(field, "dist{Enter}");
-    await waitFor(() => expect(said()).toContain("/work/dist is no file"));
+    await waitFor(() => expect(said()).toContain("/home/ada/dist is no file"));
     // It stands at the field that it is about.
     expect(field.closest("form")?.nextElementSibling).toBe(screen.getByTestId("bench-watch-said"));
     expect([field.value, screen.queryAllByTestId("bench-watched")]).toEqual(["dist", []]);

@@ -79,13 +79,13 @@ mod tests {
     fn a_path_begins_where_a_person_means() {
         let around = Surroundings {
             home: Some("/home/ada".into()),
-            started_in: Some("/work/view".into()),
+            started_in: Some("/home/ada/view".into()),
             ..Surroundings::default()
         };
         let whole = |text: &str| around.whole(Path::new(text)).display().to_string();
         assert_eq!(whole("/a/b.json"), "/a/b.json");
-        assert_eq!(whole("./dist"), "/work/view/dist");
-        assert_eq!(whole("fixtures/./one.json"), "/work/view/fixtures/one.json");
+        assert_eq!(whole("./dist"), "/home/ada/view/dist");
+        assert_eq!(whole("fixtures/./one.json"), "/home/ada/view/fixtures/one.json");
         assert_eq!(whole("~/one.json"), "/home/ada/one.json");
         assert_eq!(whole("~"), "/home/ada");
         assert_eq!(Surroundings::default().whole(Path::new("dist")), Path::new("dist"));
