@@ -13,8 +13,8 @@ use usher_protocol::{
 };
 
 use super::{
-    Answer, BroughtKind, BroughtRecord, CallRecord, CallState, DoorKind, DoorRecord, Host, ItemBody,
-    ItemRecord, SourceKind, SpanRecord, Told, live::Live,
+    Answer, BroughtKind, BroughtRecord, CallRecord, CallState, DoorKind, DoorRecord, Host, HostError,
+    ItemBody, ItemRecord, SourceKind, SpanRecord, Told, live::Live,
 };
 use crate::model::{
     Arguments, AssistantMessage, AssistantOutput, BroughtMessage, Door, HistoryItem, HostText, MessagePart,
@@ -127,7 +127,11 @@ impl Host {
                 let text =
                     self.payload(handle).await.ok().and_then(|it| it.to::<String>().ok()).unwrap_or_default();
                 let pictures = match pictures {
-                    Some(handle) => self.blocks(handle).await.unwrap_or_default(),
+                    Some(handle) => {
+                        let blocks = self.blocks(handle).await;
+                        let unread = |error: &HostError| tracing::warn!(%error, "pictures of a View's answer cannot be read");
+                        blocks.inspect_err(unread).unwrap_or_default()
+                    }
                     None => Vec::new(),
                 };
                 ModelToolResult::of_view(id, *failed, &text, &pictures)
